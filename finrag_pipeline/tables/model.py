@@ -101,13 +101,6 @@ class Table:
     continues: bool = False
     problems: tuple[str, ...] = ()
 
-    def grid(self) -> list[list[str]]:
-        """Texts, shape (rows, columns); a spanning cell stands at its top left, empty cells are ''."""
-        texts = [[""] * self.columns for _ in range(self.rows)]
-        for cell in self.cells:
-            texts[cell.row][cell.column] = cell.text
-        return texts
-
 
 def column_extents(table: Table) -> tuple[tuple[float, float], ...]:
     """Left and right edge of each column in points, from cells that span no other; (0, 0) without any."""

@@ -8,6 +8,7 @@ from finrag_pipeline.errors import FilingError
 from finrag_pipeline.filings.pages import read_text_pages
 from finrag_pipeline.tables.words.detector import WordsDetector
 from finrag_pipeline.tables.words_of_pages import page_words
+from finrag_pipeline_tests.tables.grids import texts_of
 
 STATEMENT = """<SEC-DOCUMENT>0000-1.txt
 <DOCUMENT>
@@ -42,8 +43,8 @@ def test_pages_words_and_tables(tmp_path: Path) -> None:
     assert "exhibit" not in "".join(pages["text"].to_pylist())
     _, found = WordsDetector().detect(page_words(pages), path)
     (table,) = found
-    assert table.grid()[:2] == [["", "1996", "1995"], ["Net sales", "$ 5,210", "$ 4,811"]]
-    assert ["Gross profit", "1,909", "1,671"] in table.grid()
+    assert texts_of(table)[:2] == [["", "1996", "1995"], ["Net sales", "$ 5,210", "$ 4,811"]]
+    assert ["Gross profit", "1,909", "1,671"] in texts_of(table)
 
 
 def test_a_text_without_breaks_is_cut_between_paragraphs(tmp_path: Path) -> None:

@@ -45,3 +45,11 @@ def make_table(
         above=tuple(above),
         continues=continues,
     )
+
+
+def texts_of(table: Table) -> list[list[str]]:
+    """Texts, shape (rows, columns); a spanning cell stands at its top left, empty cells are ''."""
+    texts = [[""] * table.columns for _ in range(table.rows)]
+    for cell in table.cells:
+        texts[cell.row][cell.column] = cell.text
+    return texts

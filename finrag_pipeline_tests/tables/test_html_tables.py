@@ -9,6 +9,7 @@ from finrag_pipeline.tables.context import TableContext
 from finrag_pipeline.tables.html_tables import html_tables
 from finrag_pipeline.tables.model import Table
 from finrag_pipeline.tables.normalise import normalise_tables
+from finrag_pipeline_tests.tables.grids import texts_of
 
 BREAK = '<hr style="page-break-after:always">'
 
@@ -46,7 +47,7 @@ INCOME = rows(
 
 def test_signs_and_spacers_are_no_columns(tables) -> None:
     (table,) = tables(f"<p>Statements of Income</p><p>(In millions)</p>{INCOME}")
-    assert table.grid() == [
+    assert texts_of(table) == [
         ["", "Three Months Ended", "", "Year Ended"],
         ["", "June 28, 2025", "June 29, 2024", "June 28, 2025"],
         ["Net sales:", "", "", ""],
@@ -85,12 +86,16 @@ def test_a_caption_out_of_a_paragraph_breaks_off_no_sentence(tables) -> None:
 
 def test_footnote_marks_in_cells_of_their_own_join_what_they_mark(tables) -> None:
     (table,) = tables(rows("|2024||2023", "Cash|1,200|(1)|1,100", "Debt|3,400|<sup>2</sup>|(3)"))
-    assert table.grid() == [["", "2024", "2023"], ["Cash", "1,200 (1)", "1,100"], ["Debt", "3,400 ²", "(3)"]]
+    assert texts_of(table) == [
+        ["", "2024", "2023"],
+        ["Cash", "1,200 (1)", "1,100"],
+        ["Debt", "3,400 ²", "(3)"],
+    ]
 
 
 def test_titles_inside_a_table_are_its_caption(tables) -> None:
     (table,) = tables(rows("3:CONDENSED BALANCE SHEETS", "3:(in thousands)", "|2024|2023", "Cash|1|2"))
-    assert table.grid() == [["", "2024", "2023"], ["Cash", "1", "2"]]
+    assert texts_of(table) == [["", "2024", "2023"], ["Cash", "1", "2"]]
     assert table.caption == "CONDENSED BALANCE SHEETS"
     assert table.above[-1] == "(in thousands)"
 

@@ -29,11 +29,12 @@ from finrag_pipeline_tests.tables.drawn import (
     words_of,
     write_table,
 )
+from finrag_pipeline_tests.tables.grids import texts_of
 
 
 def test_a_ruled_table_is_read_with_its_caption(tmp_path: Path) -> None:
     ((table,),) = detected(RuledDetector(), write_table(tmp_path / "ruled.pdf"))
-    assert table.grid() == ROWS
+    assert texts_of(table) == ROWS
     assert table.header_rows == 1
     assert [cell.text for cell in table.cells if cell.header] == ROWS[0]
     assert table.caption == "Consolidated Statements of Income"
@@ -108,7 +109,7 @@ def test_signs_in_columns_of_their_own_join_their_numbers() -> None:
     slots = [Cell(0, n, Box(10 * n, 0, 10 * n + 10, 10), "") for n in range(len(texts))]
     table = table_of_slots(slots, page, "test", 0)
     assert table is not None
-    assert table.grid() == [["Sales", "$ 1,577)%"]]
+    assert texts_of(table) == [["Sales", "$ 1,577)%"]]
     assert table.cells[1].box == Box(10, 0, 48, 8)
 
 
@@ -117,7 +118,7 @@ def test_a_sign_without_a_number_stays() -> None:
     slots = [Cell(0, n, Box(10 * n, 0, 10 * n + 10, 10), "") for n in range(3)]
     table = table_of_slots(slots, page, "test", 0)
     assert table is not None
-    assert table.grid() == [["$", "Sales", "$"]]
+    assert texts_of(table) == [["$", "Sales", "$"]]
 
 
 def test_empty_rows_and_columns_are_dropped_and_spans_shrink() -> None:
@@ -129,7 +130,7 @@ def test_empty_rows_and_columns_are_dropped_and_spans_shrink() -> None:
     ]
     table = table_of_slots(slots, page, "test", 1)
     assert table is not None
-    assert table.grid() == [["Year", ""], ["a", "b"]]
+    assert texts_of(table) == [["Year", ""], ["a", "b"]]
     assert (table.cells[0].column_span, table.header_rows) == (2, 1)
 
 

@@ -39,6 +39,7 @@ from finrag_pipeline_tests.tables.drawn import (
     words_of,
     write_table,
 )
+from finrag_pipeline_tests.tables.grids import texts_of
 from finrag_pipeline_tests.tables.tiny_tatr import write_detection, write_structure
 
 BOX = (
@@ -179,7 +180,7 @@ def test_what_is_seen_becomes_a_table_in_points(settings: TableSettings, tmp_pat
     detector = TatrDetector(settings)
     detector._parts = Known()
     ((table,),) = detected(detector, write_table(tmp_path / "page.pdf"))
-    assert table.grid() == ROWS
+    assert texts_of(table) == ROWS
     assert table.header_rows == 1
     assert table.box == pytest.approx((LEFT, TOP, LEFT + 380, TOP + 80), abs=1)
     assert table.caption == "Consolidated Statements of Income"
@@ -201,7 +202,7 @@ def test_a_sideways_table_is_turned_for_the_model_and_back(settings: TableSettin
     ((table,),) = detected(detector, write_table(tmp_path / "page.pdf"))
     assert shapes == [(400, 100)]
     assert table.box == pytest.approx((LEFT, TOP, LEFT + 200, TOP + 20), abs=1.5)
-    assert table.grid() == [["(in millions)"]]
+    assert texts_of(table) == [["(in millions)"]]
 
 
 def test_tables_keep_the_order_of_pages_over_batches(settings: TableSettings, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from finrag_pipeline.tables.model import Table
 from finrag_pipeline.tables.words.detector import detect_page
+from finrag_pipeline_tests.tables.grids import texts_of
 from finrag_pipeline_tests.tables.words.sheet import LEFT, Sheet
 
 ONE, TWO, FOUR = (530.0,), (430.0, 530.0), (280.0, 360.0, 440.0, 530.0)
@@ -22,8 +23,8 @@ def test_same_headers_under_another_date_begin_a_table(tmp_path: Path) -> None:
         sheet.row("Retained", ("317", "165"), TWO).row("Held for sale", ("—", "49"), TWO).down(1)
     one, two = _tables(sheet, tmp_path)
     assert (one.rows, two.rows) == (3, 3)
-    assert one.grid()[0][0] == "June 30, 2031 (in millions)"
-    assert two.grid()[0] == ["December 31, 2030 (in millions)", "Carrying value", "Fair value"]
+    assert texts_of(one)[0][0] == "June 30, 2031 (in millions)"
+    assert texts_of(two)[0] == ["December 31, 2030 (in millions)", "Carrying value", "Fair value"]
 
 
 def test_period_over_years_begins_a_table(tmp_path: Path) -> None:
@@ -33,8 +34,8 @@ def test_period_over_years_begins_a_table(tmp_path: Path) -> None:
     sheet.centre(462, "Twelve Months Ended June 30,").down(11).heads(("2031", "2030"), TWO, "Adjusted")
     sheet.row("Operating profit", ("2,117", "2,018"), TWO).row("Free cash flow", ("1,066", "848"), TWO)
     one, two = _tables(sheet, tmp_path)
-    assert [row[0] for row in one.grid()[one.header_rows :]] == ["Net sales", "Net income"]
-    assert [row[0] for row in two.grid()[two.header_rows :]] == ["Operating profit", "Free cash flow"]
+    assert [row[0] for row in texts_of(one)[one.header_rows :]] == ["Net sales", "Net income"]
+    assert [row[0] for row in texts_of(two)[two.header_rows :]] == ["Operating profit", "Free cash flow"]
     assert two.header_rows == 2
 
 
@@ -45,7 +46,7 @@ def test_sections_by_year_stay_one_table(tmp_path: Path) -> None:
         sheet.left(LEFT, year).down()
         sheet.row("Rebates", ("6,131", "(6,107)"), TWO).row("Returns", ("531", "(534)"), TWO).down(24)
     (table,) = _tables(sheet, tmp_path)
-    assert [row[0] for row in table.grid()[1:]] == [
+    assert [row[0] for row in texts_of(table)[1:]] == [
         "2031",
         "Rebates",
         "Returns",
@@ -60,7 +61,7 @@ def test_period_over_the_labels_heads_years_and_amounts(tmp_path: Path) -> None:
     sheet.row("2032", ("$ 72",), ONE).row("2033", ("61",), ONE).row("Thereafter", ("8",), ONE)
     (table,) = _tables(sheet, tmp_path)
     assert table.header_rows == 1
-    assert table.grid()[:2] == [["For the years ending December 31,", ""], ["2032", "$ 72"]]
+    assert texts_of(table)[:2] == [["For the years ending December 31,", ""], ["2032", "$ 72"]]
 
 
 def test_units_over_the_figures_are_their_only_header(tmp_path: Path) -> None:
@@ -68,7 +69,7 @@ def test_units_over_the_figures_are_their_only_header(tmp_path: Path) -> None:
     sheet.row("Due within one year", ("$ 137,927",), ONE).row("Due later", ("363,458",), ONE)
     (table,) = _tables(sheet, tmp_path)
     assert table.header_rows == 1
-    assert table.grid()[0] == ["", "(in thousands)"]
+    assert texts_of(table)[0] == ["", "(in thousands)"]
 
 
 def test_first_line_of_a_narrow_header_is_kept(tmp_path: Path) -> None:
@@ -77,7 +78,7 @@ def test_first_line_of_a_narrow_header_is_kept(tmp_path: Path) -> None:
         sheet.centre(494, text).down(11)
     sheet.row("Volume", ("(2)",), ONE).row("Net sales growth", ("2",), ONE)
     (table,) = _tables(sheet, tmp_path)
-    assert table.grid()[0][1] == "Fiscal 2031 vs. 2030 Percentage Change"
+    assert texts_of(table)[0][1] == "Fiscal 2031 vs. 2030 Percentage Change"
 
 
 def test_spans_of_time_head_columns(tmp_path: Path) -> None:
@@ -89,7 +90,7 @@ def test_spans_of_time_head_columns(tmp_path: Path) -> None:
     (table,) = _tables(sheet, tmp_path)
     texts = [cell.text for cell in table.cells if cell.header]
     assert "Less than 1 year" in texts and "1 - 3 years" in texts
-    assert table.grid()[table.header_rows] == ["Notes", "$ 3,044", "$ 7", "$ 2,032", "$ 1,005"]
+    assert texts_of(table)[table.header_rows] == ["Notes", "$ 3,044", "$ 7", "$ 2,032", "$ 1,005"]
     assert table.rows == table.header_rows + 2
 
 
@@ -102,12 +103,12 @@ def test_long_texts_behind_the_age_do_not_part_a_table(tmp_path: Path) -> None:
         sheet.down(6)
     (table,) = _tables(sheet, tmp_path)
     assert (table.rows, table.columns) == (4, 3)
-    assert [row[:2] for row in table.grid()[1:]] == [
+    assert [row[:2] for row in texts_of(table)[1:]] == [
         ["Ada Marsh", "58"],
         ["Ben Holt", "51"],
         ["Cleo Wren", "47"],
     ]
-    assert table.grid()[3][2].count("offices") == 5
+    assert texts_of(table)[3][2].count("offices") == 5
 
 
 def test_units_beside_years_begin_a_table(tmp_path: Path) -> None:
@@ -116,9 +117,9 @@ def test_units_beside_years_begin_a_table(tmp_path: Path) -> None:
         sheet.heads(heads, TWO, "As of or for the year").heads(("2031", "2030"), TWO, "(in millions)")
         sheet.row("Net income", ("5,306", "3,108"), TWO).row("Total assets", ("620", "500"), TWO)
     one, two = _tables(sheet, tmp_path)
-    assert [row[0] for row in one.grid()[one.header_rows :]] == ["Net income", "Total assets"]
-    assert [row[0] for row in two.grid()[two.header_rows :]] == ["Net income", "Total assets"]
-    assert "Corporate" in two.grid()[0][1]
+    assert [row[0] for row in texts_of(one)[one.header_rows :]] == ["Net income", "Total assets"]
+    assert [row[0] for row in texts_of(two)[two.header_rows :]] == ["Net income", "Total assets"]
+    assert "Corporate" in texts_of(two)[0][1]
 
 
 def test_wrapped_header_over_texts_is_kept(tmp_path: Path) -> None:
@@ -129,7 +130,7 @@ def test_wrapped_header_over_texts_is_kept(tmp_path: Path) -> None:
     sheet.left(LEFT, "Common stock").centre(330, "HVC").centre(480, "Harbour Exchange").down()
     sheet.left(LEFT, "Preferred stock").centre(330, "HVP").centre(480, "Harbour Exchange").down()
     (table,) = _tables(sheet, tmp_path)
-    assert table.grid()[0][2] == "Name of each exchange on which registered"
+    assert texts_of(table)[0][2] == "Name of each exchange on which registered"
 
 
 def test_cover_block_and_short_contents_are_no_tables(tmp_path: Path) -> None:
@@ -147,7 +148,7 @@ def test_one_row_of_figures_under_a_header_each_is_a_table(tmp_path: Path) -> No
     sheet.heads(("2032", "2033", "2034", "Thereafter"), FOUR)
     sheet.row("", ("$ 156", "$ 422", "$ 382", "$ 6,580"), FOUR).prose()
     (table,) = _tables(sheet, tmp_path)
-    assert table.grid() == [["2032", "2033", "2034", "Thereafter"], ["$ 156", "$ 422", "$ 382", "$ 6,580"]]
+    assert texts_of(table) == [["2032", "2033", "2034", "Thereafter"], ["$ 156", "$ 422", "$ 382", "$ 6,580"]]
     assert table.header_rows == 1
 
 

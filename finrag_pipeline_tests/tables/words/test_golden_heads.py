@@ -6,6 +6,7 @@ from pathlib import Path
 
 from finrag_pipeline.tables.model import Table
 from finrag_pipeline.tables.words.detector import detect_page
+from finrag_pipeline_tests.tables.grids import texts_of
 from finrag_pipeline_tests.tables.words.sheet import LEFT, Sheet
 
 TWO, THREE, FOUR = (430.0, 530.0), (340.0, 430.0, 530.0), (280.0, 360.0, 440.0, 530.0)
@@ -28,7 +29,7 @@ def test_a_title_with_units_heads_no_columns(tmp_path: Path) -> None:
     sheet.down(14).heads(("2031", "2030"), edges)
     sheet.row("Europe", ("145", "130"), edges).row("Asia", ("45", "30"), edges)
     table = _table(sheet, tmp_path)
-    assert table.grid()[0] == ["", "2031", "2030"]
+    assert texts_of(table)[0] == ["", "2031", "2030"]
     assert table.caption is not None and "dollars in millions" in table.caption
 
 
@@ -51,7 +52,7 @@ def test_dates_above_a_text_that_spans_them_head_their_own_columns(tmp_path: Pat
 def test_a_unit_right_behind_a_year_is_part_of_its_header(tmp_path: Path) -> None:
     sheet = Sheet().heads(("2031 $ million", "2030 $ million"), TWO, "Results")
     sheet.row("Net sales", ("145", "130"), TWO).row("Net income", ("45", "30"), TWO)
-    assert _table(sheet, tmp_path).grid()[0] == ["Results", "2031 $ million", "2030 $ million"]
+    assert texts_of(_table(sheet, tmp_path))[0] == ["Results", "2031 $ million", "2030 $ million"]
 
 
 def test_ranges_of_amounts_in_words_are_figures(tmp_path: Path) -> None:
@@ -63,4 +64,4 @@ def test_ranges_of_amounts_in_words_are_figures(tmp_path: Path) -> None:
         sheet.left(LEFT, label).centre(480, text).down()
     table = _table(sheet, tmp_path)
     assert table.header_rows == 1
-    assert table.grid()[1] == ["Net sales", "$10.95 billion to $11.05 billion"]
+    assert texts_of(table)[1] == ["Net sales", "$10.95 billion to $11.05 billion"]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from finrag_pipeline.tables.model import Table
 from finrag_pipeline.tables.words.detector import WordsDetector, detect_page
+from finrag_pipeline_tests.tables.grids import texts_of
 from finrag_pipeline_tests.tables.words.sheet import LEFT, PROSE, Sheet
 
 TWO = (430.0, 530.0)
@@ -23,7 +24,7 @@ def test_percentages_and_footnote_marks_stay_with_their_numbers(tmp_path: Path) 
     sheet.right(TWO[1], "(3.5)").left(TWO[1] + 5, "%").down()
     sheet.row("Growth", ("4.8", "6.1"), TWO).row("Share of sales", ("97%", "(2)%"), TWO)
     (table,) = _tables(sheet, tmp_path)
-    assert table.grid()[1:] == [
+    assert texts_of(table)[1:] == [
         ["Tax (a)", "21.0 % (b)", "(3.5) %"],
         ["Growth", "4.8", "6.1"],
         ["Share of sales", "97%", "(2)%"],
@@ -39,8 +40,8 @@ def test_tables_with_captions_of_their_own_are_two(tmp_path: Path) -> None:
         sheet.down(26)
     one, two = _tables(sheet, tmp_path)
     assert (one.caption, two.caption) == ("Cost of sales", "Other expense")
-    assert one.grid()[1] == ["Freight", "12", "14"]
-    assert two.grid()[1] == ["Interest", "12", "14"]
+    assert texts_of(one)[1] == ["Freight", "12", "14"]
+    assert texts_of(two)[1] == ["Interest", "12", "14"]
 
 
 def test_prose_parts_tables(tmp_path: Path) -> None:
@@ -48,7 +49,7 @@ def test_prose_parts_tables(tmp_path: Path) -> None:
     for _ in range(2):
         sheet.prose().row("Leases", ("12", "14"), TWO).row("Loans", ("3", "2"), TWO)
     one, two = _tables(sheet.prose(), tmp_path)
-    assert one.grid() == two.grid() == [["Leases", "12", "14"], ["Loans", "3", "2"]]
+    assert texts_of(one) == texts_of(two) == [["Leases", "12", "14"], ["Loans", "3", "2"]]
     assert one.header_rows == 0
     assert one.caption == " ".join(PROSE)
 
@@ -74,10 +75,10 @@ def test_side_by_side_tables_in_two_columns_of_type(tmp_path: Path) -> None:
         for line in range(4):
             sheet.left(x, f"Line {line} of the discussion goes across the column of type").down(10)
     one, two = sorted(_tables(sheet, tmp_path), key=lambda table: table.box.x0)
-    assert one.grid()[0] == two.grid()[0] == ["(in millions)", "2031", "2030"]
-    assert [row[0] for row in one.grid()[1:]] == [row[0] for row in two.grid()[1:]] == list(labels)
-    assert one.grid()[1] == ["Consumer and business loans", "333", "194"]
-    assert two.grid()[1] == ["Consumer and business loans", "2,331", "1,358"]
+    assert texts_of(one)[0] == texts_of(two)[0] == ["(in millions)", "2031", "2030"]
+    assert [row[0] for row in texts_of(one)[1:]] == [row[0] for row in texts_of(two)[1:]] == list(labels)
+    assert texts_of(one)[1] == ["Consumer and business loans", "333", "194"]
+    assert texts_of(two)[1] == ["Consumer and business loans", "2,331", "1,358"]
 
 
 def test_years_as_labels(tmp_path: Path) -> None:
@@ -91,7 +92,7 @@ def test_years_as_labels(tmp_path: Path) -> None:
     ):
         sheet.row(year, (amount,), (530.0,))
     (table,) = _tables(sheet, tmp_path)
-    assert table.grid() == [
+    assert texts_of(table) == [
         ["Fiscal year", "Payments"],
         ["2032", "$ 42,545"],
         ["2033", "54,811"],
@@ -121,7 +122,7 @@ def test_exhibits_are_a_table_of_text(tmp_path: Path) -> None:
         sheet.down(6)
     (table,) = _tables(sheet, tmp_path)
     assert table.header_rows == 1
-    assert table.grid() == [
+    assert texts_of(table) == [
         ["Exhibit No.", "Description"],
         ["3.1", "Restated Certificate of Incorporation of the registrant"],
         [
@@ -143,7 +144,7 @@ def test_text_columns_among_figures(tmp_path: Path) -> None:
     ):
         sheet.left(LEFT, name).centre(250, age).left(300, position).down(15)
     (table,) = _tables(sheet, tmp_path)
-    assert table.grid() == [
+    assert texts_of(table) == [
         ["Name", "Age", "Position"],
         ["Ada Quill", "54", "President and Chief Executive Officer"],
         ["Bo Marsh", "49", "Chief Financial Officer"],

@@ -8,6 +8,7 @@ import pytest
 
 from finrag_pipeline.tables.model import Table
 from finrag_pipeline.tables.words.detector import detect_page
+from finrag_pipeline_tests.tables.grids import texts_of
 from finrag_pipeline_tests.tables.words.sheet import LEFT, Sheet
 
 ONE, TWO, THREE, FOUR = (530.0,), (430.0, 530.0), (340.0, 430.0, 530.0), (280.0, 360.0, 440.0, 530.0)
@@ -18,7 +19,7 @@ def _tables(sheet: Sheet, folder: Path) -> list[Table]:
 
 
 def _labels(table: Table) -> list[str]:
-    return [row[0] for row in table.grid()[table.header_rows :]]
+    return [row[0] for row in texts_of(table)[table.header_rows :]]
 
 
 def test_a_heading_with_a_verb_stays_within_columns_of_one_table(tmp_path: Path) -> None:
@@ -41,7 +42,7 @@ def test_each_quarter_heads_a_table(tmp_path: Path, title: str) -> None:
         sheet.centre(512, f"{quarter} Quarter").down(12)
         sheet.row("Reported", ("5.3%",), ONE).row("Currency", ("(1.2)%",), ONE).down(4)
     tables = _tables(sheet, tmp_path)
-    assert [table.grid()[0] for table in tables] == [
+    assert [texts_of(table)[0] for table in tables] == [
         ["", f"{quarter} Quarter"] for quarter in ("First", "Second", "Third")
     ]
 
@@ -73,7 +74,7 @@ def test_a_long_label_up_to_its_figures_is_no_prose(tmp_path: Path) -> None:
     sheet.row(label, ("$ 2,210", "$ 1,786"), edges).row("Depreciation", ("594", "620"), edges)
     (table,) = _tables(sheet, tmp_path)
     assert table.header_rows == 1
-    assert [row[1:] for row in table.grid()] == [["2031", "2030"], ["$ 2,210", "$ 1,786"], ["594", "620"]]
+    assert [row[1:] for row in texts_of(table)] == [["2031", "2030"], ["$ 2,210", "$ 1,786"], ["594", "620"]]
 
 
 def test_cells_of_two_lines_set_about_their_middle_stay_in_their_row(tmp_path: Path) -> None:
@@ -85,6 +86,6 @@ def test_cells_of_two_lines_set_about_their_middle_stay_in_their_row(tmp_path: P
         ).down(11)
         sheet.centre(412, "6.25% in 2031").centre(512, "6.50% in 2030").down()
     (table,) = _tables(sheet, tmp_path)
-    assert [row for row in table.grid() if row[0] == "Trend"] == [
+    assert [row for row in texts_of(table) if row[0] == "Trend"] == [
         ["Trend", "N/A", "graded from 6.25% in 2031", "graded from 6.50% in 2030"]
     ] * 2

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from finrag_pipeline.tables.model import Table
 from finrag_pipeline.tables.words.detector import detect_page
+from finrag_pipeline_tests.tables.grids import texts_of
 from finrag_pipeline_tests.tables.words.sheet import LEFT, Sheet
 
 TWO, THREE = (430.0, 530.0), (370.0, 450.0, 530.0)
@@ -36,7 +37,7 @@ def test_borderless_statement_with_a_header_over_three_years(tmp_path: Path) -> 
     sheet.row("Basic", ("$ 24.60", "$ 22.09", "$ 17.74"), THREE, 6).down(10)
     sheet.left(LEFT, "The accompanying notes are an integral part of these statements.")
     (table,) = _tables(sheet, tmp_path)
-    assert table.grid() == [
+    assert texts_of(table) == [
         ["", "Years Ended December 31,", "", ""],
         ["", "2031", "2030", "2029"],
         ["Net sales", "", "", ""],
@@ -64,7 +65,7 @@ def test_quarters_beside_year_to_date(tmp_path: Path) -> None:
     sheet.row("Room revenue", ("$ 1,200", "$ 1,100", "$ 3,600", "$ 3,300"), edges)
     sheet.row("Food and drink", ("400", "390", "1,250", "(1,170)"), edges)
     (table,) = _tables(sheet, tmp_path)
-    assert table.grid() == [
+    assert texts_of(table) == [
         ["(In thousands)", "Three Months Ended September 30,", "", "Nine Months Ended September 30,", ""],
         ["", "2031", "2030", "2031", "2030"],
         ["Room revenue", "$ 1,200", "$ 1,100", "$ 3,600", "$ 3,300"],
@@ -99,7 +100,7 @@ def test_equity_statement_with_stacked_headers(tmp_path: Path) -> None:
         "Comprehensive Income (Loss)": (0, 5, 2, 1),
         "Total Equity": (0, 6, 2, 1),
     }
-    assert table.grid()[2] == [
+    assert texts_of(table)[2] == [
         "Balances, 2030",
         "3,228",
         "$ 323",
@@ -108,7 +109,7 @@ def test_equity_statement_with_stacked_headers(tmp_path: Path) -> None:
         "$ (7,168)",
         "$ 81,394",
     ]
-    assert table.grid()[7] == ["Shares bought back", "(65)", "(6)", "(102)", "(4,148)", "—", "(4,256)"]
+    assert texts_of(table)[7] == ["Shares bought back", "(65)", "(6)", "(102)", "(4,148)", "—", "(4,256)"]
 
 
 def test_wrapped_labels_belong_to_the_row_of_their_figures(tmp_path: Path) -> None:
@@ -124,7 +125,7 @@ def test_wrapped_labels_belong_to_the_row_of_their_figures(tmp_path: Path) -> No
     sheet.left(LEFT + 8, "foreign subsidiaries").down(17)  # figures between the lines
     sheet.row("Total", ("7,180", "7,085"), TWO)
     (table,) = _tables(sheet, tmp_path)
-    assert table.grid()[1:] == [
+    assert texts_of(table)[1:] == [
         ["Common stock, $0.01 par value; 800 shares authorized, 412 issued", "$ 4", "$ 4"],
         ["Changes in other assets and liabilities of the group", "(125)", "91"],
         ["Retained earnings of foreign subsidiaries", "7,301", "6,990"],
@@ -142,7 +143,7 @@ def test_headings_and_blank_lines_do_not_part_a_balance_sheet(tmp_path: Path) ->
     sheet.row("Payables", ("$ 15", "$ 14"), TWO, 8).row("Equity", ("25", "26"), TWO)
     sheet.row("Total liabilities and equity", ("$ 40", "$ 40"), TWO)
     (table,) = _tables(sheet, tmp_path)
-    assert [row[0] for row in table.grid()[1:]] == [
+    assert [row[0] for row in texts_of(table)[1:]] == [
         "ASSETS",
         "Current assets:",
         "Cash",
@@ -166,7 +167,7 @@ def test_signs_far_from_their_numbers_and_split_parentheses(tmp_path: Path) -> N
             TWO[1] + 8, "%"
         ).down()
     (table,) = _tables(sheet, tmp_path)
-    assert table.grid() == [
+    assert texts_of(table) == [
         ["", "2031", "Change"],
         ["Freight", "$ 1,577", "( 12.3 ) %"],
         ["Fuel", "$ 981", "( 4.0 ) %"],

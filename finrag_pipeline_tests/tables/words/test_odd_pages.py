@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from finrag_pipeline.tables.model import PageWords, Table
 from finrag_pipeline.tables.words.detector import WordsDetector, detect_page
+from finrag_pipeline_tests.tables.grids import texts_of
 from finrag_pipeline_tests.tables.words.sheet import Sheet
 
 _NUMBERS = [f"{place:,}" for place in range(1000, 9000, 7)]
@@ -66,7 +67,7 @@ def test_text_only_page_has_no_tables() -> None:
 def test_page_of_only_numbers_is_a_grid() -> None:
     (table,) = detect_page(_grid(6, 5))
     assert (table.rows, table.columns, table.header_rows) == (6, 5, 0)
-    assert table.grid()[0] == _NUMBERS[:5]
+    assert texts_of(table)[0] == _NUMBERS[:5]
 
 
 def test_unreadable_page_yields_nothing() -> None:
@@ -90,7 +91,7 @@ def test_words_without_extent_are_left_out() -> None:
     )
     odd = PageWords(0, 612, 792, "", boxes, (*page.words, "9", "8", "7"))
     (table,) = detect_page(odd)
-    assert table.grid() == detect_page(page)[0].grid()
+    assert texts_of(table) == texts_of(detect_page(page)[0])
 
 
 def test_rotated_page_reads_as_shown(tmp_path: Path) -> None:
