@@ -33,17 +33,13 @@ def text_regions(lines: Sequence[Line], taken: Sequence[tuple[int, int]]) -> lis
     regions: list[Region] = []
     index = 0
     while index < len(lines):
-        if not free[index] or not _columns_of(lines[index]):
-            index += 1
-            continue
-        stop = _run(lines, free, index)
-        region = _qualified(lines, index, stop)
-        if region is None:
-            index += 1
-        else:
+        region = None
+        if free[index] and len(lines[index].segments) > 1 and not lines[index].prose:
+            region = _qualified(lines, index, _run(lines, free, index))
+        if region is not None:
             floor = regions[-1].stop if regions else 0
             regions.append(_with_head(lines, free, region, floor))
-            index = region.stop
+        index = region.stop if region is not None else index + 1
     return regions
 
 
@@ -64,13 +60,6 @@ def _with_head(lines: Sequence[Line], free: Sequence[bool], region: Region, floo
     if start < body and gap < (0.35 if known else 1.0) * lines[region.start].height:
         return Region(start, region.body if known else body, region.stop)
     return region
-
-
-def _columns_of(line: Line) -> list[Segment]:
-    """Texts of the line behind the first, if it is no running text."""
-    if line.prose or (line.listed and len(line.segments) < 2):
-        return []
-    return line.segments[1:]
 
 
 def _run(lines: Sequence[Line], free: Sequence[bool], start: int) -> int:
