@@ -144,10 +144,7 @@ def _year_end(calendar: FiscalCalendar, year: int) -> dt.date | None:
     name, end = calendar.anchor
     if ends_month(end) and not calendar.weekly:
         return month_end(end.year + year - name, end.month)
-    try:
-        anniversary = add_months(end, 12 * (year - name))
-    except ValueError:
-        return None
     # The same weekday nearest to the anniversary.
+    anniversary = add_months(end, 12 * (year - name))
     off = (end.weekday() - anniversary.weekday() + 3) % 7 - 3
     return anniversary + off * DAY

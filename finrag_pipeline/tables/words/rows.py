@@ -123,8 +123,6 @@ _BULLET = re.compile(
 def usable_words(page: PageWords) -> np.ndarray:
     """Indices of the words with an extent, without type that runs up or down the margin."""
     boxes = page.boxes
-    if not len(boxes):
-        return np.zeros(0, np.int64)
     widths, heights = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
     sound = np.isfinite(boxes).all(axis=1) & (widths > 0) & (heights > 0)
     if not sound.any():
@@ -144,8 +142,6 @@ def group_lines(boxes: np.ndarray) -> list[list[int]]:
     Args:
         boxes: shape (words, 4).
     """
-    if not len(boxes):
-        return []
     centres = (boxes[:, 1] + boxes[:, 3]) / 2
     order = np.argsort(centres, kind="stable").tolist()
     heights = (boxes[:, 3] - boxes[:, 1]).tolist()
