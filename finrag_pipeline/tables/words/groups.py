@@ -58,7 +58,7 @@ class Group:
 
     Attributes:
         first, last: indices of the first and the last row.
-        rows: how many rows of figures.
+        lines: its rows of figures.
         columns: intervals of the digits.
         left, right: edges of its rows.
         edge: where the columns of figures begin, currency signs included.
@@ -66,25 +66,23 @@ class Group:
 
     def __init__(self, index: int, line: Line) -> None:
         self.first = self.last = index
-        self.rows = 0
+        self.lines: list[Line] = []
         self.columns: list[tuple[float, float]] = []
         self.left, self.right, self.edge = line.x0, line.x1, float("inf")
         self._labels = float("inf")
-        self._lines: list[Line] = []
         self.add(index, line)
 
     def add(self, index: int, line: Line) -> None:
         """Add the row of line ``index``."""
         self.last = index
-        self.rows += 1
         self.left, self.right = min(self.left, line.x0), max(self.right, line.x1)
-        self._lines.append(line)
+        self.lines.append(line)
         if line.segments[0].kind == TEXT and line.x0 < self._labels:
             known, self._labels = self._labels, line.x0
             if known == float("inf") or known > line.x0 + line.height:
                 # Numbers taken for values so far may turn out to be labels.
                 self.columns, self.edge = [], float("inf")
-                for other in self._lines[:-1]:
+                for other in self.lines[:-1]:
                     self._take(other)
         self._take(line)
 
@@ -99,11 +97,6 @@ class Group:
                 self.columns = [*(column for column in self.columns if column not in joined), (low, high)]
             self.edge = min(self.edge, segment.x0)
 
-    @property
-    def bottom(self) -> float:
-        """Lower edge of the last row."""
-        return self._lines[-1].y1
-
     def values(self, line: Line) -> list[Segment]:
         """Figures of the line; a number in the place of a label is none."""
         found = [s for s in line.segments if s.kind in (NUMBER, DASH) or (s.kind == YEAR and s.x0 > line.x0)]
@@ -117,10 +110,6 @@ class Group:
         if not values:
             return 0.0
         return sum(self.under(segment) for segment in values) / len(values)
-
-    def goes_on(self, line: Line) -> bool:
-        """Whether every text of the line begins where a text behind the label of the last row begins."""
-        return hangs(line, self._lines[-1])
 
     def under(self, segment: Segment) -> bool:
         """Whether the segment stands under figures of the group."""
@@ -144,7 +133,7 @@ def is_year_row(line: Line, group: Group) -> bool:
     first = line.segments[0]
     if first.kind != TEXT or len(line.segments) < 2 or is_units(first.text) or is_period(first.text):
         return False
-    if line.y0 - group.bottom > line.height or line.x0 > group.left + 4 * line.height:
+    if line.y0 - group.lines[-1].y1 > line.height or line.x0 > group.left + 4 * line.height:
         return False
     return all(s.kind == YEAR for s in line.segments[1:]) and group.aligned(line) == 1
 
@@ -166,7 +155,7 @@ def bridges(lines: Sequence[Line], group: Group, nxt: int) -> bool:
         return widest < 1.0 * height or (widest < 4.5 * height and aligned >= 0.5)
     if widest > 4.5 * height or len(between) > _MOST_BETWEEN:
         return False
-    while len(between) > 1 and gaps[0] < 0.6 * height and group.goes_on(between[0]):
+    while len(between) > 1 and gaps[0] < 0.6 * height and hangs(between[0], group.lines[-1]):
         # Cells of the last row that are set in several lines.
         between, gaps = between[1:], gaps[1:]
     own = min((s.x0 for s in group.values(line)), default=group.edge)
@@ -195,7 +184,7 @@ def _interrupts(
     """
     line = between[place]
     height, above, below = line.height, gaps[place], gaps[place + 1]
-    if above < 0.6 * height and group.goes_on(line):
+    if above < 0.6 * height and hangs(line, group.lines[-1]):
         return False
     if line.listed and line.words > 4 and above > 0.7 * height:
         return True

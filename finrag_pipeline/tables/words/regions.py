@@ -194,7 +194,7 @@ def figure_regions(lines: Sequence[Line]) -> tuple[list[Region], list[tuple[int,
         headed = any(_PAGE_HEAD.fullmatch(s.text) for line in lines[start:body] for s in line.segments)
         if _is_contents(lines[group.first : stop], group, headed) or _is_cover(lines[start : stop + 1]):
             contents.append((start, stop))
-        elif group.rows > 1 or (start < body and _is_row(lines[group.first])):
+        elif len(group.lines) > 1 or (start < body and _is_row(lines[group.first])):
             regions.append(Region(start, body, stop))
     return regions, contents
 
@@ -228,7 +228,7 @@ def _tail_of(lines: Sequence[Line], group: Group, ceiling: int) -> int:
     while stop < ceiling:
         line, above = lines[stop], lines[stop - 1]
         gap = line.y0 - above.y1
-        if gap < 0.35 * line.height and hangs(line, lines[group.last]):
+        if gap < 0.35 * line.height and hangs(line, group.lines[-1]):
             stop += 1
             continue
         if line.prose or gap > 0.9 * line.height or line.listed:
