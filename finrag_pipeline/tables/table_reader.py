@@ -6,8 +6,8 @@ import datetime as dt
 import itertools
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -51,59 +51,29 @@ from finrag_pipeline.tables.units import (
 from finrag_pipeline.tables.values import DASH, ParsedValue, parse_value
 
 
-@dataclass(slots=True)
 class ColumnFacts:
-    """What the numbers of a column have in common.
+    """What the numbers of a column have in common; dashes are none.
 
     Attributes:
-        numbers: how many there are; dashes do not count.
+        numbers: how many there are.
         whole, two, other: how many have no decimals, two, or another number of them, per cent and years
             aside.
         percent_first: the first bears a per cent sign, and no later one is money or has groups of digits.
         money: some bear a sign of currency.
-        grouped: so many have groups of three digits.
+        amounts: the column is no one of per cent, whatever stands above it.
         largest: the greatest size of one.
     """
 
-    numbers: int = 0
-    whole: int = 0
-    two: int = 0
-    other: int = 0
-    percent_first: bool = False
-    money: bool = False
-    grouped: int = 0
-    largest: float = 0.0
-
-    @property
-    def amounts(self) -> bool:
-        """Whether the column is no one of per cent, whatever stands above it."""
-        return self.money or 3 * self.grouped > self.numbers
-
-
-def column_facts(parsed: Mapping[tuple[int, int], ParsedValue]) -> dict[int, ColumnFacts]:
-    """Facts of each column of a table's body.
-
-    Args:
-        parsed: its cells by (row, column), row by row.
-    """
-    facts: dict[int, ColumnFacts] = {}
-    for (_, column), value in parsed.items():
-        found = facts.setdefault(column, ColumnFacts())
-        if value.kind != "number" or value.number is None:
-            continue
-        if not found.numbers:
-            found.percent_first = value.percent
-        elif value.grouped or value.currency:
-            found.percent_first = False
-        found.money |= value.currency is not None
-        found.grouped += value.grouped
-        found.largest = max(found.largest, abs(value.number))
-        if not value.percent and not value.looks_like_year:
-            found.whole += value.decimals == 0
-            found.two += value.decimals == 2
-            found.other += value.decimals not in (0, 2)
-        found.numbers += 1
-    return facts
+    def __init__(self, values: Sequence[ParsedValue]) -> None:
+        decimals = Counter(value.decimals for value in values if not (value.percent or value.looks_like_year))
+        later = any(value.grouped or value.currency for value in values[1:])
+        self.numbers = len(values)
+        self.whole, self.two = decimals[0], decimals[2]
+        self.other = decimals.total() - self.whole - self.two
+        self.percent_first = bool(values) and values[0].percent and not later
+        self.money = any(value.currency for value in values)
+        self.amounts = self.money or 3 * sum(value.grouped for value in values) > self.numbers
+        self.largest = max((abs(value.number or 0) for value in values), default=0.0)
 
 
 _PAGE_COLUMN = re.compile(
@@ -154,7 +124,11 @@ class TableReader:
         self._kinds = (*self._hints, *(hint for hint in known if _AS_OF.search(hint) and "ended" not in hint))
         signs = Counter(value.currency for value in self._parsed.values() if value.currency)
         self._currency = signs.most_common(1)[0][0] if signs else context.currency
-        self._columns = column_facts(self._parsed)
+        numbers: dict[int, list[ParsedValue]] = {column: [] for _, column in self._parsed}
+        for (_, column), value in self._parsed.items():
+            if value.kind == "number":
+                numbers[column].append(value)
+        self._columns = {column: ColumnFacts(values) for column, values in numbers.items()}
         rules = [rule for source in self._sources for rule in source.rules]
         self._share_table = any(rule.applies == "shares" or "shares" in rule.exempt for rule in rules)
         self._money_rules = [
