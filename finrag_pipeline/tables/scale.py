@@ -43,9 +43,9 @@ _CURRENCY = (
 )
 _SHARES = r"(?:shares?|options?|units?|awards?|warrants?|rsus?|psus?|adss?|share|stock\soptions)"
 _SIZE = r"(?:thousand|million|billion|trillion)"
-_SIZES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 # fmt: off
-_ABBREVIATED = {
+_SCALES = {
+    "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12,
     "mm": 1e6, "mn": 1e6, "mil": 1e6, "mils": 1e6, "mln": 1e6, "m": 1e6, "bn": 1e9, "b": 1e9, "bil": 1e9,
     "bils": 1e9,
     "k": 1e3, "000": 1e3, "000s": 1e3, "000's": 1e3, "000,000": 1e6, "000,000s": 1e6,
@@ -191,8 +191,6 @@ def _of_line(line: str) -> tuple[ScaleRule, ...]:
     found = []
     for match in _PHRASE.finditer(line):
         scale, applies = _reading(match, line)
-        if scale is None:
-            continue
         start, end = _phrase(line, match)
         found.append((scale, applies, line[start:end].strip(" ,;:-–—"), _exempt(line[match.end() : end])))
     # 'dollars in millions, shares in thousands, except per share': the exception is everybody's.
@@ -204,17 +202,13 @@ def _of_line(line: str) -> tuple[ScaleRule, ...]:
     return tuple(rules.values())
 
 
-def _reading(match: re.Match[str], line: str) -> tuple[float | None, Quantity]:
-    """Scale of a phrase and the quantity it is said of; None where it sets none."""
+def _reading(match: re.Match[str], line: str) -> tuple[float, Quantity]:
+    """Scale of a phrase and the quantity it is said of."""
     named = match.groupdict()
     if named["whole"]:
         return 1.0, "currency" if re.search(_CURRENCY, named["whole"], re.IGNORECASE) else "all"
-    if named["zeros"] or named["short"]:
-        key = (named["zeros"] or named["short"]).lower().replace("’", "'")
-        scale = _ABBREVIATED[key]
-    else:
-        size = next(named[key] for key in _SIZE_GROUPS if named[key])
-        scale = _SIZES[size.lower()]
+    size = next(named[key] for key in _SIZE_GROUPS if named[key])
+    scale = _SCALES[size.lower().replace("’", "'")]
     of = named["of"] or named["money"]
     if of:
         if re.fullmatch(_SHARES, of, re.IGNORECASE):
@@ -239,7 +233,7 @@ def _reading(match: re.Match[str], line: str) -> tuple[float | None, Quantity]:
     return scale, "all"
 
 
-_SIZE_GROUPS = ("plural", "singular", "after", "before", "alone", "line")
+_SIZE_GROUPS = ("plural", "singular", "after", "before", "alone", "line", "zeros", "short")
 
 
 def _phrase(line: str, match: re.Match[str]) -> tuple[int, int]:
