@@ -13,6 +13,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Annotated, Any, Literal, Protocol
@@ -23,7 +24,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from finrag_pipeline.errors import LakeError, ModelError
 from finrag_pipeline.evaluation.judged_answers import Answer
 from finrag_pipeline.language_models.fencing import fenced
-from finrag_pipeline.language_models.parallel import complete_all
 from finrag_pipeline.language_models.protocol import LanguageModel, Message, Request, sayable
 from finrag_pipeline.schemas import VERDICTS
 from finrag_pipeline.storage.fingerprints import fingerprint
@@ -233,6 +233,7 @@ class Judge(Protocol):
         ...
 
 
+@dataclass(frozen=True)
 class LanguageModelJudge:
     """A language model that is asked at temperature 0 and must reply in JSON.
 
@@ -240,50 +241,42 @@ class LanguageModelJudge:
     verdict is missing. So is that of a request that fails. Verdicts are kept by giving it a
     `CachedLanguageModel`: the request is the key.
 
-    Args:
-        workers: requests at a time.
-        attempts: replies at most for each request.
+    Attributes:
+        workers: conversations at a time.
+        attempts: replies at most in each.
         language: language of the prompts; that of the question by default.
-        name: name for people; that of the model by default.
+        called: name for people; that of the model by default.
     """
 
-    def __init__(
-        self,
-        model: LanguageModel,
-        workers: int = 4,
-        attempts: int = ATTEMPTS,
-        language: str | None = None,
-        name: str | None = None,
-    ) -> None:
-        self._model, self._workers = model, workers
-        self._attempts, self._language = attempts, language
-        self._name = name or model.name
+    model: LanguageModel
+    workers: int = 4
+    attempts: int = ATTEMPTS
+    language: str | None = None
+    called: str = ""
 
     @property
     def name(self) -> str:
         """Its name, and the language of the prompts where it is fixed."""
-        return f"{self._name} ({self._language})" if self._language else self._name
+        return f"{self.called or self.model.name}{f' ({self.language})' if self.language else ''}"
 
     @property
     def fingerprint(self) -> str:
         """Of model, prompts and number of attempts."""
         return fingerprint(
-            self._model.fingerprint, JUDGES_VERSION, prompts_fingerprint(), self._attempts, self._language
+            self.model.fingerprint, JUDGES_VERSION, prompts_fingerprint(), self.attempts, self.language
         )
 
     def verdicts(
         self, criterion: Criterion, answers: Sequence[Answer], golds: Sequence[str] = ()
     ) -> list[list[Verdict]]:
         """See `Judge.verdicts`; sentences of an answer with the same sources are asked about at once."""
-        places: list[tuple[int, list[int]]] = []  # of answers, and of the sentences that are asked about
-        asked: list[tuple[list[Message], int, str]] = []
+        asked: list[tuple[int, list[int], list[Message], str]] = []  # answer, sentences, prompt, language
         for number, answer in enumerate(answers):
-            spoken = self._language or answer.language
+            spoken = self.language or answer.language
             if criterion != "veracity":
                 reference = {"reference": golds[number]} if criterion == "correctness" else {}
                 parts = {"question": answer.question, **reference, "answer": answer.text}
-                asked.append((judge_messages(criterion, spoken, parts), 1, spoken))
-                places.append((number, [0]))
+                asked.append((number, [0], judge_messages(criterion, spoken, parts), spoken))
                 continue
             groups: dict[tuple[str, ...], list[int]] = {}
             for sentence in range(len(answer.sentences)):
@@ -293,49 +286,29 @@ class LanguageModelJudge:
                 listed = "\n".join(f"{place}. {text}" for place, text in enumerate(judged, start=1))
                 parts = {"paragraph": answer.text, "sentences": listed}
                 texts = [answer.sources[name] for name in names]
-                asked.append(
-                    (judge_messages(criterion, spoken, parts, texts, len(members)), len(members), spoken)
-                )
-                places.append((number, members))
+                messages = judge_messages(criterion, spoken, parts, texts, len(members))
+                asked.append((number, members, messages, spoken))
         found: list[dict[int, Verdict]] = [{} for _ in answers]
-        for (number, members), verdicts in zip(places, self._ask(criterion, asked), strict=True):
-            found[number] |= zip(members, verdicts, strict=True)
+        with ThreadPoolExecutor(max(1, self.workers)) as pool:
+            replies = pool.map(lambda one: self._ask(criterion, len(one[1]), *one[2:]), asked)
+            for (number, members, *_), verdicts in zip(asked, replies, strict=True):
+                found[number] |= zip(members, verdicts, strict=True)
         return [[of_sentence[place] for place in sorted(of_sentence)] for of_sentence in found]
 
-    def _ask(
-        self, criterion: Criterion, asked: Sequence[tuple[list[Message], int, str]]
-    ) -> list[list[Verdict]]:
-        """Verdicts of each conversation, asked again while a reply is not valid."""
-        talks = [messages for messages, _, _ in asked]
-        found: dict[int, list[Verdict]] = {}
-        problems: dict[int, str] = {}
-        open_places = list(range(len(asked)))
-        for attempt in range(1, self._attempts + 1):
-            requests = [
-                Request(tuple(talks[place]), 0.0, 200 + _TOKENS_PER_VERDICT * asked[place][1], 0)
-                for place in open_places
-            ]
-            for place, reply in zip(
-                open_places, complete_all(self._model, requests, self._workers), strict=True
-            ):
-                _, count, language = asked[place]
-                if isinstance(reply, ModelError):
-                    found[place] = [Verdict(None, None, attempt, reply.reason, failed=True)] * count
-                    continue
-                read = read_reply(reply.text, criterion, count)
-                if isinstance(read, str):
-                    cut = " (the reply was cut)" if reply.finish_reason == "length" else ""
-                    problems[place] = read + cut
-                    talks[place] = retry_messages(asked[place][0], reply.text, read, language)
-                else:
-                    found[place] = [Verdict(one.label, one.reasoning, attempt) for one in read]
-            open_places = [place for place in open_places if place not in found]
-            if not open_places:
-                break
-        for place in open_places:
-            problem = f"no valid reply in {self._attempts}: {problems[place]}"
-            found[place] = [Verdict(None, None, self._attempts, problem)] * asked[place][1]
-        return [found[place] for place in range(len(asked))]
+    def _ask(self, criterion: Criterion, count: int, messages: list[Message], language: str) -> list[Verdict]:
+        """Verdicts of a conversation, asked again while a reply is not valid."""
+        talk, problem = messages, ""
+        for attempt in range(1, self.attempts + 1):
+            try:
+                reply = self.model.complete(Request(tuple(talk), 0.0, 200 + _TOKENS_PER_VERDICT * count, 0))
+            except ModelError as error:
+                return [Verdict(None, None, attempt, error.reason, failed=True)] * count
+            read = read_reply(reply.text, criterion, count)
+            if not isinstance(read, str):
+                return [Verdict(one.label, one.reasoning, attempt) for one in read]
+            problem = read + (" (the reply was cut)" if reply.finish_reason == "length" else "")
+            talk = retry_messages(messages, reply.text, read, language)
+        return [Verdict(None, None, self.attempts, f"no valid reply in {self.attempts}: {problem}")] * count
 
 
 def judge_answers(
