@@ -5,8 +5,7 @@ metadata filters and 2 % after, and "temporal contamination" of 8 % and 1 % (sec
 saying how it counts. Here, of the first k chunks of a ranking (all of them where it is shorter):
 
 * ``wrong_company@k``: share that stands in filings of another company than the gold filing's;
-* ``wrong_year@k``: share that stands in filings of the gold filing's company for another fiscal year;
-* ``any_wrong_company@k``, ``any_wrong_year@k``: 1 if there is such a chunk, else 0.
+* ``wrong_year@k``: share that stands in filings of the gold filing's company for another fiscal year.
 
 The two shares add up to at most 1. A chunk of another company counts once, whatever its year. Where the
 fiscal year of either filing is unknown, the year is not called wrong. An empty ranking holds nothing wrong:
@@ -24,7 +23,7 @@ from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.failure_modes import FilingIdentity
 from finrag_pipeline.evaluation.retrieval_metrics import RankedChunk, rankings, scores_table
 
-METRICS = ("wrong_company", "wrong_year", "any_wrong_company", "any_wrong_year")
+METRICS = ("wrong_company", "wrong_year")
 CUTOFF = 5
 
 
@@ -40,17 +39,8 @@ def contamination(ranked: Iterable[str], gold: str, identities: Mapping[str, Fil
             f"Filing '{min(unknown)}' of a ranking is not in the table filings.",
             "Materialise filings and retrieval_runs again.",
         )
-    right = identities[gold]
-    others = [identities[filing] for filing in filings]
-    company = sum(other.company != right.company for other in others)
-    year = sum(
-        other.company == right.company
-        and None not in (other.fiscal_year, right.fiscal_year)
-        and other.fiscal_year != right.fiscal_year
-        for other in others
-    )
-    count = max(len(filings), 1)
-    return [company / count, year / count, float(company > 0), float(year > 0)]
+    wrong = [identities[filing].wrong_beside(identities[gold]) for filing in filings]
+    return [wrong.count(label) / max(len(filings), 1) for label in METRICS]
 
 
 def contamination_scores(

@@ -111,6 +111,13 @@ class FilingIdentity:
     company: str
     fiscal_year: int | None
 
+    def wrong_beside(self, gold: FilingIdentity) -> str | None:
+        """``wrong_company`` or ``wrong_year`` where the gold filing is another's; a year may be unknown."""
+        if self.company != gold.company:
+            return "wrong_company"
+        known = None not in (self.fiscal_year, gold.fiscal_year)
+        return "wrong_year" if known and self.fiscal_year != gold.fiscal_year else None
+
 
 @dataclass(frozen=True)
 class LakeTexts:
@@ -290,13 +297,10 @@ def _outranked(
     found: dict[str, Finding] = {}
     for one in takewhile(lambda passage: passage.filing != gold, passages):
         other = identities[one.filing]
-        if other.company != right.company:
-            label, why = "wrong_company", "is another company's"
-        elif None not in (other.fiscal_year, right.fiscal_year) and other.fiscal_year != right.fiscal_year:
-            label, why = "wrong_year", f"is of fiscal year {other.fiscal_year}, not {right.fiscal_year}"
-        else:
-            continue
-        found.setdefault(label, Finding(label, f"{one.place}, {why}", one.filing, one.page))
+        if label := other.wrong_beside(right):
+            years = f"is of fiscal year {other.fiscal_year}, not {right.fiscal_year}"
+            why = years if label == "wrong_year" else "is another company's"
+            found.setdefault(label, Finding(label, f"{one.place}, {why}", one.filing, one.page))
     return [found[label] for label in RETRIEVAL_LABELS if label in found]
 
 
