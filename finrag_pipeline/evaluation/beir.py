@@ -131,16 +131,15 @@ def _texts(path: Path) -> dict[str, str]:
     return found
 
 
-def ndcg(ranking: Sequence[str], gains: Mapping[str, int], cutoff: int = CUTOFF) -> float:
-    """NDCG of a ranking as trec_eval computes it.
+def ndcg(ranking: Sequence[str], gains: Mapping[str, int]) -> float:
+    """NDCG of the first `CUTOFF` documents as trec_eval computes it; the ideal is over all relevant ones.
 
     Args:
         ranking: documents, best first, none twice.
         gains: positive gains of the relevant documents, at least one.
-        cutoff: documents that are looked at; the ideal ranking is over all relevant ones.
     """
-    found = discounted_gain(gains.get(document, 0) for document in ranking[:cutoff])
-    return found / discounted_gain(sorted(gains.values(), reverse=True)[:cutoff])
+    found = discounted_gain(gains.get(document, 0) for document in ranking[:CUTOFF])
+    return found / discounted_gain(sorted(gains.values(), reverse=True)[:CUTOFF])
 
 
 def score_documents(rankings: Mapping[str, Sequence[str]], corpus: JudgedCorpus) -> np.ndarray:

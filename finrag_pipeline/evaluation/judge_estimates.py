@@ -165,8 +165,6 @@ def supported(answer: Answer, verdicts: Sequence[Verdict]) -> Verdict:
 ESTIMATES_VERSION = "1"
 """Changes whenever a figure may change."""
 
-METHODS = ("human", "human_wald", "judge", "ppi", "ppi_normal")
-
 _KEY = ("system", "space", "criterion", "judge", "theme")
 _ITEMS = """
     WITH items AS (

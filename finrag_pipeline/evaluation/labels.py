@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import pyarrow as pa
@@ -360,7 +361,7 @@ def _records(path: Path) -> list[dict[str, Any]]:
     needed = ("item_id", *LABELS)
     try:
         table = _xlsx_rows(path) if path.suffix.lower() == ".xlsx" else _csv_rows(path)
-    except (OSError, ValueError, KeyError, csv.Error) as error:
+    except (OSError, ValueError, KeyError, csv.Error, BadZipFile) as error:
         raise UsageError(f"The sheet {path} cannot be read: {error}.", "Save it as CSV or XLSX.") from error
     if not table or any(name not in table[0] for name in needed):
         raise UsageError(f"The sheet {path.name} lacks a column.", f"It needs {', '.join(needed)}.")
@@ -380,15 +381,9 @@ def _csv_rows(path: Path) -> list[list[Any]]:
 
 
 def _xlsx_rows(path: Path) -> list[list[Any]]:
-    from zipfile import BadZipFile
-
     from openpyxl import load_workbook
-    from openpyxl.utils.exceptions import InvalidFileException
 
-    try:
-        book = load_workbook(path, read_only=True, data_only=True)
-    except (BadZipFile, InvalidFileException) as error:
-        raise ValueError(str(error)) from error
+    book = load_workbook(path, read_only=True, data_only=True)
     try:
         sheet = book["labels"] if "labels" in book.sheetnames else book.worksheets[0]
         return [list(row) for row in sheet.iter_rows(values_only=True)]

@@ -63,8 +63,6 @@ def effective_n_range(
     *,
     human: tuple[float, float],
     bias: float,
-    rounding: float = 0.005,
-    steps: int = 21,
 ) -> tuple[float, float]:
     """Least and greatest effective sample size that rounded published figures allow.
 
@@ -78,15 +76,13 @@ def effective_n_range(
         n: human labels; ``unlabelled`` verdicts are on other answers.
         human: least and greatest mean of the human labels.
         bias: greatest distance of the judge's mean on other answers from that on labelled ones.
-        rounding: half a unit of the last digit published.
-        steps: values tried of each unknown.
 
     Returns:
         NaN twice where no means fit.
     """
     sizes: list[float] = []
-    around = np.linspace(-rounding, rounding, 5)
-    for mean in np.linspace(*human, steps):
+    around = np.linspace(-0.005, 0.005, 5)  # half a unit of the last digit published
+    for mean in np.linspace(*human, 21):
         for c in chance + around:
             judge = (c - (1 - mean)) / (2 * mean - 1) if abs(mean - 0.5) > 1e-9 else math.nan
             if not 0 < judge < 1:
