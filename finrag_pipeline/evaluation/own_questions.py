@@ -7,12 +7,18 @@ import io
 import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
 from finrag_pipeline.errors import BenchmarkError, did_you_mean, find_name
-from finrag_pipeline.evaluation.questions import normalise_form, problem_text, read_objects, read_text
+from finrag_pipeline.evaluation.questions import (
+    LoadedQuestions,
+    normalise_form,
+    problem_text,
+    read_objects,
+    read_text,
+)
 from finrag_pipeline.schemas import BENCHMARK_QUESTIONS, conform
 
 COLUMNS = {
@@ -27,23 +33,10 @@ COLUMNS = {
 _OWN = "own"
 
 
-class OwnQuestions(NamedTuple):
-    """Questions as ``schemas.BENCHMARK_QUESTIONS``; those without filing, page or answer have none of it.
-
-    Attributes:
-        problems: a sentence on each thing wrong with the file.
-        columns: names of `COLUMNS` that the file has.
-        unused: its other columns.
-    """
-
-    table: pa.Table
-    problems: list[str]
-    columns: list[str]
-    unused: list[str]
-
-
-def read_own_questions(file: Path, pages: Mapping[str, int]) -> OwnQuestions | None:
+def read_own_questions(file: Path, pages: Mapping[str, int]) -> LoadedQuestions | None:
     """Questions of a CSV file, or of JSON Lines; None where the lines are FinanceBench's.
+
+    Those without filing, page or answer have none of it.
 
     Args:
         pages: how many pages each filing has.
@@ -73,7 +66,7 @@ def read_own_questions(file: Path, pages: Mapping[str, int]) -> OwnQuestions | N
             problems.append(problem_text(file, line, fault, what))
     unused = [name for name in fields if name not in named.values()]
     table = pa.Table.from_pylist(list(rows.values()), schema=BENCHMARK_QUESTIONS)
-    return OwnQuestions(conform(table, "benchmark_questions"), problems, list(named), unused)
+    return LoadedQuestions(conform(table, "benchmark_questions"), problems, list(named), unused)
 
 
 def _read_csv(file: Path) -> tuple[list[tuple[int, dict[str, Any]]], list[str]]:

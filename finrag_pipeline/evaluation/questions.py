@@ -273,10 +273,15 @@ def find_document_information(
 
 
 class LoadedQuestions(NamedTuple):
-    """Questions in the order of their file, and a sentence on each thing wrong with the files."""
+    """Questions in the order of their file, and a sentence on each thing wrong with the files.
+
+    ``columns`` and ``unused`` are what a file of one's own has of `own_questions.COLUMNS`, and its others.
+    """
 
     table: pa.Table
     problems: list[str]
+    columns: Sequence[str] = ()
+    unused: Sequence[str] = ()
 
 
 class _Corpus:

@@ -105,9 +105,9 @@ def evaluate(
     learned, corpora = trained_models(lake, settings, None), Corpora(lake, settings)
     filings, warnings, not_run = _searched(searchable_filings(lake), corpora, chosen, learned)
     searched = {filing: count for filing, count in pages.items() if filing in filings}
-    own = read_own_questions(questions_file, searched)
-    columns, unused = (own.columns, own.unused) if own else ([], [])
-    loaded = own or load_questions(questions_file, None, pages, filings)
+    loaded = read_own_questions(questions_file, searched) or load_questions(
+        questions_file, None, pages, filings
+    )
     problems = [*warnings, *loaded.problems]
     questions = loaded.table.filter(pc.field("status") == "measured")
     if not questions.num_rows:
@@ -158,6 +158,7 @@ def evaluate(
         }
     seconds = round(time.perf_counter() - start, 3)
     lists["asked"] = [{name: row[name] for name in _ASKED} for row in asked]
+    columns, unused = list(loaded.columns), list(loaded.unused)
     return Evaluation(len(asked), problems, learned_from, not_run, columns, unused, **lists, seconds=seconds)
 
 
