@@ -44,7 +44,7 @@ class PublishedFigure(NamedTuple):
         system: system of our registry that the row stands for.
         space: search space: corpus, filing or pages.
         row: name of the row in the publication.
-        metric: metric, named as in ``schemas.SYSTEM_METRICS``, at the cut-off ``k`` in chunks.
+        metric: metric, named as in ``schemas.SYSTEM_METRICS``, at `CUTOFF`.
         value: the figure, in [0, 1].
         note: what differs from our system of that name.
     """
@@ -54,7 +54,6 @@ class PublishedFigure(NamedTuple):
     space: str
     row: str
     metric: str
-    k: int
     value: float
     note: str
 
@@ -83,7 +82,7 @@ CUTOFF = 5
 METRICS = ("doc_rec", "page_rec", "max_bleu", "max_rouge_l")
 
 PUBLISHED = tuple(
-    PublishedFigure(paper, system, space, row, metric, CUTOFF, value, _READ["notes"][note])
+    PublishedFigure(paper, system, space, row, metric, value, _READ["notes"][note])
     for paper, system, space, row, *values, note in _READ["figures"]["rows"]
     for metric, value in zip(METRICS, values, strict=True)
 )
@@ -92,12 +91,7 @@ PUBLISHED = tuple(
 PUBLISHED_STATISTICS = tuple(PublishedStatistic(*row) for row in _READ["statistics"]["rows"])
 """Table 3 of the French paper, and the evidence length that the thesis adds; tokens are BGE-M3's."""
 
-_BY_KEY = {(f.paper, f.system, f.space, f.metric, f.k): f for f in PUBLISHED}
-
-
-def published_figure(paper: str, system: str, space: str, metric: str, k: int) -> PublishedFigure | None:
-    """The figure that ``paper`` gives for a system in a space, or None where it has none."""
-    return _BY_KEY.get((paper, system, space, metric, k))
+PUBLISHED_VALUES = {(one.paper, one.system, one.space, one.metric): one.value for one in PUBLISHED}
 
 
 def is_comparable(questions: int, documents: int) -> bool:

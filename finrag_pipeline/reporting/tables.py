@@ -12,21 +12,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from finrag_pipeline.evaluation import published as papers
 from finrag_pipeline.evaluation.answer_metrics import ANSWER_METRICS, SHOWN
 from finrag_pipeline.evaluation.corpus_statistics import STATISTICS, TOTALS
 from finrag_pipeline.evaluation.judged_answers import AUTOMATIC_METRICS
-from finrag_pipeline.evaluation.published import (
-    COMPARED_WITH,
-    CUTOFF,
-    DOCUMENTS,
-    METRICS,
-    PUBLICATIONS,
-    PUBLISHED,
-    PUBLISHED_STATISTICS,
-    QUESTIONS,
-    is_comparable,
-    published_figure,
-)
+from finrag_pipeline.evaluation.published import CUTOFF
 from finrag_pipeline.evaluation.unanswerable import KINDS, false_answers
 from finrag_pipeline.reporting.grid import (
     HEADLINE,
@@ -111,26 +101,27 @@ def published_grid(index: MetricIndex) -> Grid:
 
     The difference stands only where the run measured the questions and filings that the papers did.
     """
-    comparable = is_comparable(*index.size())
-    pairs = list(dict.fromkeys((figure.space, figure.system) for figure in PUBLISHED))
+    comparable = papers.is_comparable(*index.size())
+    pairs = list(dict.fromkeys((figure.space, figure.system) for figure in papers.PUBLISHED))
     pairs.sort(key=lambda pair: list(Space).index(Space(pair[0])))
     rows = []
     for space, system in pairs:
         where = space_label(space)
         name = Cell(system_title(system), where, f"{system_cell(system).markdown}, {where.lower()}")
-        for metric in METRICS:
+        for metric in papers.METRICS:
             ours = index.find(system, space, metric, CUTOFF)
-            figures = {key: published_figure(key, system, space, metric, CUTOFF) for key in PUBLICATIONS}
+            keys = ((paper, system, space, metric) for paper in papers.PUBLICATIONS)
+            values = {key[0]: papers.PUBLISHED_VALUES.get(key) for key in keys}
             cells: list[Value] = [name, metric_label(metric, CUTOFF), ours]
-            cells += [decimal_cell(one.value, 2) if one else None for one in figures.values()]
+            cells += [decimal_cell(value, 2) for value in values.values()]
             if comparable:
-                theirs = figures[COMPARED_WITH]
-                cells.append(difference_cell(ours.mean - theirs.value if ours and theirs else None))
+                theirs = values[papers.COMPARED_WITH]
+                cells.append(difference_cell(ours.mean - theirs if ours and theirs is not None else None))
             rows.append(make_row(*cells, group=f"{space}/{system}", system=system))
     columns = [text("System"), tag("Metric"), number("This run")]
-    columns += [number(publication.label, "published") for publication in PUBLICATIONS.values()]
+    columns += [number(publication.label, "published") for publication in papers.PUBLICATIONS.values()]
     if comparable:
-        columns.append(number("Difference", f"this run − {PUBLICATIONS[COMPARED_WITH].label}"))
+        columns.append(number("Difference", f"this run − {papers.PUBLICATIONS[papers.COMPARED_WITH].label}"))
     return make_grid("published", "This run beside the figures the papers published", columns, rows)
 
 
@@ -138,14 +129,14 @@ def published_notes(index: MetricIndex) -> list[str]:
     """What to know before comparing with the published columns, in sentences."""
     questions, documents = index.size()
     notes = []
-    if not is_comparable(questions, documents):
+    if not papers.is_comparable(questions, documents):
         measured = f"measured {questions:,} on {documents:,}" if questions else "measured none"
         notes.append(
-            f"Not comparable: the papers measured {QUESTIONS} questions on {DOCUMENTS} filings of "
-            f"FinanceBench, this run {measured}."
+            f"Not comparable: the papers measured {papers.QUESTIONS} questions on {papers.DOCUMENTS} filings "
+            f"of FinanceBench, this run {measured}."
         )
     # A note that another one begins with says nothing of its own.
-    texts = list(dict.fromkeys(figure.note for figure in PUBLISHED))
+    texts = list(dict.fromkeys(figure.note for figure in papers.PUBLISHED))
     notes += [text for text in texts if not any(other != text and other.startswith(text) for other in texts)]
     found = (
         index.find(system, Space.CORPUS, "page_rec", CUTOFF, "source", "page_text")
@@ -161,7 +152,7 @@ def published_notes(index: MetricIndex) -> list[str]:
 
 def published_sources() -> list[str]:
     """Where the published columns come from, one sentence per column."""
-    return [f"{p.label}: {p.title} ({p.table})." for p in PUBLICATIONS.values()]
+    return [f"{p.label}: {p.title} ({p.table})." for p in papers.PUBLICATIONS.values()]
 
 
 def gap_grid(index: MetricIndex) -> Grid:
@@ -223,7 +214,7 @@ def statistics_grid(statistics: pa.Table) -> Grid:
     table = conform(statistics, "corpus_statistics")
     found = {(row["doc_type"], row["statistic"]): row for row in table.to_pylist()}
     forms = [form for form in dict.fromkeys(table["doc_type"].to_pylist()) if form != "all"]
-    published = {one.statistic: one for one in PUBLISHED_STATISTICS}
+    published = {one.statistic: one for one in papers.PUBLISHED_STATISTICS}
 
     def shown(statistic: str, mean: float, deviation: float | None, small: str) -> Value:
         if statistic in TOTALS or deviation is None:
@@ -239,14 +230,14 @@ def statistics_grid(statistics: pa.Table) -> Grid:
     for name, title in STATISTICS.items():
         cells = [ours(form, name) for form in ("all", *forms)]
         theirs = published.get(name)
-        label = PUBLICATIONS[theirs.paper].label if theirs and theirs.paper != _TABLE_3 else ""
+        label = papers.PUBLICATIONS[theirs.paper].label if theirs and theirs.paper != _TABLE_3 else ""
         paper = theirs and shown(name, theirs.mean, theirs.std, label)
         if any(cell is not None for cell in cells):
             rows.append((title, cells[0], paper, *cells[1:]))
     columns = (
         text("Statistic"),
         number("All filings"),
-        number("FinanceBench", f"published, {PUBLICATIONS[_TABLE_3].label}"),
+        number("FinanceBench", f"published, {papers.PUBLICATIONS[_TABLE_3].label}"),
         *map(number, forms),
     )
     empty = "The corpus has not been described yet."

@@ -20,8 +20,8 @@ from finrag_pipeline.evaluation.published import (
     PUBLICATIONS,
     PUBLISHED,
     PUBLISHED_STATISTICS,
+    PUBLISHED_VALUES,
     is_comparable,
-    published_figure,
 )
 from finrag_pipeline.evaluation.retrieval_gap import LEVELS
 from finrag_pipeline.reporting.grid import (
@@ -473,9 +473,7 @@ def test_empty_tables_of_judges_say_so() -> None:
 
 
 def value(paper: str, system: str, space: str, metric: str) -> float:
-    figure = published_figure(paper, system, space, metric, 5)
-    assert figure is not None
-    return figure.value
+    return PUBLISHED_VALUES[paper, system, space, metric]
 
 
 # Rows that the English paper's table does not have.
@@ -515,11 +513,6 @@ def test_the_thesis_corrects_the_baselines_of_the_papers() -> None:
         for metric in METRICS:
             assert value("french", system, "corpus", metric) == value("english", system, "corpus", metric)
         assert value("thesis", system, "corpus", "doc_rec") > value("french", system, "corpus", "doc_rec")
-
-
-def test_unknown_figures_are_none() -> None:
-    assert published_figure("thesis", "bm25", "filing", "page_rec", 5) is None
-    assert published_figure("thesis", "bm25", "corpus", "page_rec", 10) is None
 
 
 def test_statistics_are_those_of_our_table() -> None:
