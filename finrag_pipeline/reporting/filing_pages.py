@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -34,7 +33,7 @@ from finrag_pipeline.statements.identities import (
     check_subtotals,
     show_period,
 )
-from finrag_pipeline.statements.tags import Agreement, agreement
+from finrag_pipeline.statements.tags import agreement
 
 STATEMENT_NAMES = {
     "income_statement": "Income statement",
@@ -171,36 +170,15 @@ _MOST_FACTS = 1500
 """Facts on one page; what is beyond it, from secondary tables, is only counted."""
 
 
-@dataclass(frozen=True)
-class FilingView:
-    """A filing: its row of ``schemas.FILINGS``, the path of its page, and what else is known of it.
-
-    ``facts`` and ``profiles``, by page, are rows of their tables, ``tables`` a number, ``questions`` those of
-    the benchmark whose gold filing it is, ``tagged`` how far what was read agrees with the filer's tags,
-    ``otherwise`` pairs of its figures and those of other filings of the company that contradict them.
-    """
-
-    record: Mapping[str, Any]
-    link: str
-    facts: Sequence[Mapping[str, Any]]
-    profiles: Sequence[Mapping[str, Any]]
-    tables: int
-    checks: Sequence[IdentityResult]
-    questions: Sequence[Mapping[str, Any]]
-    tagged: Agreement | None
-    otherwise: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
-
-    def check_counts(self) -> tuple[int, int]:
-        """Checks that passed, and those that could be applied."""
-        applied = [check.passed for check in self.checks if check.passed is not None]
-        return sum(applied), len(applied)
-
-
-def filing_views(data: ReportData) -> Iterator[FilingView]:
-    """Every filing of the corpus, those that could not be read first, then by name."""
-    facts, profiles = data.table("statement_facts"), data.table("page_profiles")
-    links, tagged = filing_links(data), agreement(data.table("xbrl_facts"))
+def filing_contexts(data: ReportData) -> Iterator[dict[str, Any]]:
+    """What ``filing.html.jinja`` shows of every filing, those that could not be read first, then by name."""
+    facts, profiles = data.tables["statement_facts"], data.tables["page_profiles"]
+    links, tagged = filing_links(data), agreement(data.tables["xbrl_facts"])
     companies, primary = Resolver(data.filings.to_pylist()), facts.filter(pc.field("scope") == "primary")
+
+    counts = Counter[str]()
+    for row in data.tables["table_counts"].to_pylist():
+        counts[row["filing"]] += row["tables"]
 
     @lru_cache(maxsize=1)  # filings of a company mostly follow each other
     def of_company(filings: tuple[str, ...]) -> list[dict[str, Any]]:
@@ -211,17 +189,43 @@ def filing_views(data: ReportData) -> Iterator[FilingView]:
     ):
         name = record["filing"]
         own = facts.filter(pc.field("filing") == name)
-        yield FilingView(
-            record,
-            links[name],
-            own.to_pylist(),
-            profiles.filter(pc.field("filing") == name).sort_by("page").to_pylist(),
-            sum(row["tables"] for row in data.table("table_counts").to_pylist() if row["filing"] == name),
-            [*check_identities(own), *check_subtotals(own)],
-            data.questions.filter(pc.field("filing") == name).to_pylist(),
-            tagged.get(name),
-            shown_otherwise(of_company(companies.filings_of(name)), name),
-        )
+        pages = profiles.filter(pc.field("filing") == name).sort_by("page").to_pylist()
+        checks = [*check_identities(own), *check_subtotals(own)]
+        applied = [check.passed for check in checks if check.passed is not None]
+        shown, hidden = shown_tables(own.to_pylist())
+        yield {
+            "filing": record,
+            "link": links[name],
+            "remarks": remarks(record),
+            "source": SOURCE_NAMES.get(record["source"], record["source"]),
+            "identity": identity_grid(record),
+            "facts": own.num_rows,
+            "tables": counts[name],
+            "passed": sum(applied),
+            "applied": len(applied),
+            "tagged": tagged.get(name),
+            "otherwise": otherwise_grid(shown_otherwise(of_company(companies.filings_of(name)), name)),
+            "checks": checks_grid(checks),
+            "primary": [table for table in shown if table["scope"] == SCOPE_NAMES["primary"]],
+            "secondary": [table for table in shown if table["scope"] != SCOPE_NAMES["primary"]],
+            "hidden": hidden,
+            "page_lines": page_lines(pages),
+            "questions": data.questions.filter(pc.field("filing") == name).to_pylist(),
+            "known_pages": {row["page"] for row in pages},
+        }
+
+
+def shown_tables(facts: Iterable[Mapping[str, Any]]) -> tuple[list[StatementTable], int]:
+    """Tables of a page, beyond `_MOST_FACTS` facts only primary ones, and how many facts it does not show."""
+    shown: list[StatementTable] = []
+    seen = hidden = 0
+    for table in statement_tables(facts):
+        seen += table["facts"]
+        if seen <= _MOST_FACTS or table["scope"] == SCOPE_NAMES["primary"]:
+            shown.append(table)
+        else:
+            hidden += table["facts"]
+    return shown, hidden
 
 
 def filing_links(data: ReportData) -> dict[str, str]:
@@ -233,15 +237,10 @@ def filing_links(data: ReportData) -> dict[str, str]:
 def filing_site(data: ReportData, question_links: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Path and HTML of the page of each filing and of ``filings.html``; other questions are not linked."""
     rows = []
-    for view in filing_views(data):
-        context = filing_context(view)
-        yield (
-            view.link,
-            render_page(
-                "filing.html.jinja", "Filings", "../", data=data, question_links=question_links, **context
-            ),
-        )
-        rows.append(_filing_row(view))
+    for context in filing_contexts(data):
+        shared = {"data": data, "question_links": question_links}
+        yield context["link"], render_page("filing.html.jinja", "Filings", "../", **shared, **context)
+        rows.append(_filing_row(context))
     columns = (
         *map(text, ("Filing", "Status", "Company", "Form", "Period")),
         *map(number, ("Pages", "Tables", "Facts")),
@@ -261,29 +260,29 @@ def filing_site(data: ReportData, question_links: Mapping[str, str]) -> Iterator
     yield "filings.html", html
 
 
-def _filing_row(view: FilingView) -> Row:
-    record, notes = view.record, remarks(view.record)
+def _filing_row(context: Mapping[str, Any]) -> Row:
+    record, notes, applied = context["filing"], context["remarks"], context["applied"]
     failed = record["status"] != "ok"
     name = record["file_name"]
     other_name = name if name.rsplit(".", 1)[0] != record["filing"] else ""
     odd = "Failed" if failed else "Conflict" if record["conflicts"] else "Warning" if notes else "OK"
-    primary = {fact["statement"] for fact in view.facts if fact["scope"] == "primary"}
-    statements = [name for kind, name in STATEMENT_NAMES.items() if kind in primary]
+    primary = {table["statement"] for table in context["primary"]}
+    statements = [name for name in STATEMENT_NAMES.values() if name in primary]
     found = "All five" if len(statements) == len(STATEMENT_NAMES) else ", ".join(statements) or "–"
-    passed, applied = view.check_counts()
+    passed = f"{context['passed']} of {applied}" if applied else "–"
     state = "failed" if failed else "remarks" if notes else "clean"
     return make_row(
-        Cell(record["filing"], other_name, link=view.link),
-        Cell(odd, SOURCE_NAMES.get(record["source"], record["source"])),
+        Cell(record["filing"], other_name, link=context["link"]),
+        Cell(odd, context["source"]),
         _stated_or_declared(record["company"], record["declared_company"]),
         _stated_or_declared(record["form"], record["declared_form"]),
         _fiscal_period(record),
         record["pages"],
-        view.tables,
-        len(view.facts),
+        context["tables"],
+        context["facts"],
         Cell(found, sort=float(len(statements))),
-        Cell(f"{passed} of {applied}" if applied else "–", sort=passed / applied if applied else -1.0),
-        len(view.questions),
+        Cell(passed, sort=context["passed"] / applied if applied else -1.0),
+        len(context["questions"]),
         Cell(notes=notes, sort=float(len(notes))),
         group=record["status"],
         data=(("form", record["form"] or record["declared_form"] or ""), ("state", state)),
@@ -305,38 +304,6 @@ def _fiscal_period(record: Mapping[str, Any]) -> Cell:
         return Cell(day or "–", sort=day)
     text = f"FY {year}" + (f" Q{quarter}" if quarter else "")
     return Cell(text, day if stated else "declared", sort=f"{year} {quarter or 5} {day}")
-
-
-def filing_context(view: FilingView) -> dict[str, Any]:
-    """What ``filing.html.jinja`` shows of a filing; tables beyond `_MOST_FACTS` facts only where primary."""
-    shown: list[StatementTable] = []
-    facts = hidden = 0
-    for table in statement_tables(view.facts):
-        facts += table["facts"]
-        if facts <= _MOST_FACTS or table["scope"] == SCOPE_NAMES["primary"]:
-            shown.append(table)
-        else:
-            hidden += table["facts"]
-    passed, applied = view.check_counts()
-    return {
-        "filing": view.record,
-        "remarks": remarks(view.record),
-        "source": SOURCE_NAMES.get(view.record["source"], view.record["source"]),
-        "identity": identity_grid(view.record),
-        "facts": len(view.facts),
-        "tables": view.tables,
-        "passed": passed,
-        "applied": applied,
-        "tagged": view.tagged,
-        "otherwise": otherwise_grid(view.otherwise),
-        "checks": checks_grid(view.checks),
-        "primary": [table for table in shown if table["scope"] == SCOPE_NAMES["primary"]],
-        "secondary": [table for table in shown if table["scope"] != SCOPE_NAMES["primary"]],
-        "hidden": hidden,
-        "page_lines": page_lines(view.profiles),
-        "questions": view.questions,
-        "known_pages": {row["page"] for row in view.profiles},
-    }
 
 
 _IDENTITY = (

@@ -120,37 +120,27 @@ def method_context(data: ReportData) -> dict[str, Any]:
     models = [(role, name, fingerprint or "–") for role, name, fingerprint in data.models]
     hardware = [(name.capitalize(), told) for name, told in data.hardware.items()]
     settings = [(name, _CREDENTIALS.sub("…@", str(value))) for name, value in _flat(data.settings)]
-    component, version = text("Component"), prose("Version")
-    grids = (
-        data_grid(data),
-        folds_grid(data.table("folds")),
-        make_grid(
+    versions = sorted(data.versions.items())
+    listed = (
+        (
             "models",
             "Models and their contents",
-            (text("Role"), text("Name"), prose("Fingerprint")),
+            ("Role", "Name", "Fingerprint"),
             models,
             "No model was recorded.",
         ),
-        make_grid(
-            "versions",
-            "Versions",
-            (component, version),
-            sorted(data.versions.items()),
-            "No versions were recorded.",
-        ),
-        make_grid(
-            "hardware", "Machine", (component, prose("Found")), hardware, "The machine was not recorded."
-        ),
-        make_grid(
-            "settings",
-            "Settings of the run",
-            (text("Setting"), prose("Value")),
-            settings,
-            "No settings were recorded.",
-        ),
+        ("versions", "Versions", ("Component", "Version"), versions, "No versions were recorded."),
+        ("hardware", "Machine", ("Component", "Found"), hardware, "The machine was not recorded."),
+        ("settings", "Settings of the run", ("Setting", "Value"), settings, "No settings were recorded."),
+    )
+    grids = [
+        data_grid(data),
+        folds_grid(data.tables["folds"]),
         ledger_grid(data.ledger),
         failures_grid(data.ledger),
-    )
+    ]
+    for name, caption, (*heads, last), rows, empty in listed:
+        grids.append(make_grid(name, caption, (*map(text, heads), prose(last)), rows, empty))
     return {
         "data": data,
         "sections": SECTIONS,
@@ -174,8 +164,8 @@ def data_grid(data: ReportData) -> Grid:
         ("Filings that could not be read", filing_counts(data.filings)["failed"], ""),
         ("Filings that came as text only", sum(row["source"] == "page_text" for row in filings), ""),
         ("Pages", sum(row["pages"] or 0 for row in filings), ""),
-        ("Tables", sum(data.table("table_counts")["tables"].to_pylist()), ""),
-        ("Facts", data.table("statement_facts").num_rows, ""),
+        ("Tables", sum(data.tables["table_counts"]["tables"].to_pylist()), ""),
+        ("Facts", data.tables["statement_facts"].num_rows, ""),
         ("Questions measured", status.count("measured"), of_labels),
         ("Questions left out", len(status) - status.count("measured"), ""),
     ]

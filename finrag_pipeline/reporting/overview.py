@@ -11,58 +11,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.evaluation.published import CUTOFF
+from finrag_pipeline.reporting import plots, tables
 from finrag_pipeline.reporting.filing_pages import excluded_grid, filing_counts
 from finrag_pipeline.reporting.grid import (
     SLICE_NAMES,
     Estimate,
-    Grid,
     MetricIndex,
-    make_grid,
     metric_label,
-    number,
     slice_value_label,
     space_label,
     system_title,
-    text,
 )
 from finrag_pipeline.reporting.method_page import definitions
-from finrag_pipeline.reporting.plots import (
-    alpha_plot,
-    gap_levels_plot,
-    gap_plot,
-    recall_curve,
-    reliability_plot,
-    sensitivity_plot,
-    training_plot,
-)
 from finrag_pipeline.reporting.report_data import ReportData
-from finrag_pipeline.reporting.tables import (
-    ablation_grid,
-    answers_grid,
-    comparison_choices,
-    comparison_grid,
-    examples_grid,
-    false_answers_grid,
-    family_sizes,
-    features_grid,
-    gap_grid,
-    given_options,
-    headline_grid,
-    judging_context,
-    labels_grid,
-    levels_grid,
-    pages_grid,
-    published_grid,
-    published_notes,
-    published_sources,
-    slice_grid,
-    statistics_grid,
-    training_curves,
-    training_grid,
-)
 from finrag_pipeline.retrieval.alpha import alpha_means, pick_alphas
 from finrag_pipeline.retrieval.spaces import Space
-from finrag_pipeline.storage.warehouse import query_tables
 
 _LEVELS = (
     ("doc_rec", "Right filing", "questions with a passage of the right filing"),
@@ -130,11 +93,11 @@ SECTIONS = {
 
 def overview_context(data: ReportData, question_links: Mapping[str, str]) -> dict[str, Any]:
     """What ``report.html.jinja`` shows; links are paths of the pages of questions, by identifier."""
-    index, answers = MetricIndex(data.metrics), MetricIndex(data.table("answer_metrics"))
-    closed_book = frozenset(data.table("closed_book")["system"].to_pylist())
-    compared, gap_counts = data.table("system_comparisons"), data.table("gap_counts")
+    index, answers = MetricIndex(data.metrics), MetricIndex(data.tables["answer_metrics"])
+    closed_book = frozenset(data.tables["closed_book"]["system"].to_pylist())
+    compared, gap_counts = data.tables["system_comparisons"], data.tables["gap_counts"]
     status = data.questions["status"].to_pylist()
-    of_answers = {name: answers_grid(answers, closed_book, name) for name in ("question_type", "kind")}
+    of_answers = {name: tables.answers_grid(answers, closed_book, name) for name in ("question_type", "kind")}
     return {
         "data": data,
         "sections": SECTIONS,
@@ -154,14 +117,14 @@ def overview_context(data: ReportData, question_links: Mapping[str, str]) -> dic
         "systems": [(system, system_title(system)) for system in index.systems],
         "spaces": [(space, space_label(space)) for space in index.spaces],
         "headline": headline(index),
-        "metrics": headline_grid(index) if not index or CUTOFF in index.cutoffs("page_rec") else None,
-        "comparisons": comparison_grid(compared),
-        "comparison_choices": comparison_choices(compared),
-        "families": family_sizes(compared),
-        "published": published_grid(index),
-        "published_notes": published_notes(index),
-        "published_sources": published_sources(),
-        "answers": answers_grid(answers, closed_book),
+        "metrics": tables.headline_grid(index) if not index or CUTOFF in index.cutoffs("page_rec") else None,
+        "comparisons": tables.comparison_grid(compared),
+        "comparison_choices": tables.comparison_choices(compared),
+        "families": tables.family_sizes(compared),
+        "published": tables.published_grid(index),
+        "published_notes": tables.published_notes(index),
+        "published_sources": tables.published_sources(),
+        "answers": tables.answers_grid(answers, closed_book),
         "answer_slices": [
             (SLICE_NAMES[name], name, grid, [(value, value) for value in answers.values(name)])
             for name, grid in of_answers.items()
@@ -169,44 +132,46 @@ def overview_context(data: ReportData, question_links: Mapping[str, str]) -> dic
         ],
         "answer_choices": [
             ("System", "whose", "All", [("ours", "This pipeline"), ("recorded", "Recorded answers")]),
-            ("Given", "given", "Anything", given_options(answers, closed_book)),
+            ("Given", "given", "Anything", tables.given_options(answers, closed_book)),
         ],
-        "false_answers": false_answers_grid(data.table("false_answers"), data.confidence),
-        **judging_context(data),
-        "gap_levels": levels_grid(gap_counts),
-        "gap_labels": labels_grid(gap_counts),
-        "gap_examples": examples_grid(data.table("retrieval_gap"), data.questions, question_links),
-        "gap": gap_grid(index),
-        "slices": [(title, slice_grid(index, name)) for name, title in SLICE_NAMES.items()],
-        "ablations": ablation_grid(index),
-        "pages_ablation": pages_grid(index),
-        "trainings": training_grid(data.table("page_scorer"), data.table("folds")),
-        "features": features_grid(data.table("page_ranker")),
-        "statistics": statistics_grid(data.statistics),
-        "detectors": detector_grid(data.table("table_counts")),
+        "false_answers": tables.false_answers_grid(data.tables["false_answers"], data.confidence),
+        **tables.judging_context(data),
+        "gap_levels": tables.levels_grid(gap_counts),
+        "gap_labels": tables.labels_grid(gap_counts),
+        "gap_examples": tables.examples_grid(data.tables["retrieval_gap"], data.questions, question_links),
+        "gap": tables.gap_grid(index),
+        "slices": [(title, tables.slice_grid(index, name)) for name, title in SLICE_NAMES.items()],
+        "ablations": tables.ablation_grid(index),
+        "pages_ablation": tables.pages_grid(index),
+        "trainings": tables.training_grid(data.tables["page_scorer"], data.tables["folds"]),
+        "features": tables.features_grid(data.tables["page_ranker"]),
+        "statistics": tables.statistics_grid(data.statistics),
+        "detectors": tables.detector_grid(data.tables["table_counts"]),
         "excluded_grid": excluded_grid(data.questions),
     }
 
 
 def overview_plots(data: ReportData) -> dict[str, Callable[..., bytes]]:
     """The plots for which there is data, by the name of their files."""
-    plots: dict[str, Callable[..., bytes]] = {}
+    found: dict[str, Callable[..., bytes]] = {}
     if MetricIndex(data.metrics, slice="all").systems:
-        plots["gap"] = partial(gap_plot, data.metrics)
-        plots["page-recall"] = partial(recall_curve, data.metrics)
-    if (sweep := data.table("hybrid_alpha_sweep")).num_rows:
-        plots["alpha"] = partial(alpha_plot, alpha_means(sweep), _chosen_alphas(sweep, data.table("folds")))
-    for policy, curves in training_curves(data.table("page_scorer")).items():
+        found["gap"] = partial(plots.gap_plot, data.metrics)
+        found["page-recall"] = partial(plots.recall_curve, data.metrics)
+    if (sweep := data.tables["hybrid_alpha_sweep"]).num_rows:
+        found["alpha"] = partial(
+            plots.alpha_plot, alpha_means(sweep), _chosen_alphas(sweep, data.tables["folds"])
+        )
+    for policy, curves in tables.training_curves(data.tables["page_scorer"]).items():
         if policy in ("document", "company"):
-            plots[f"training-{policy}"] = partial(training_plot, curves)
-    answers = data.table("answer_metrics")
+            found[f"training-{policy}"] = partial(plots.training_plot, curves)
+    answers = data.tables["answer_metrics"]
     if any(MetricIndex(answers, slice="all").cutoffs("confidence")):
-        plots["reliability"] = partial(reliability_plot, answers)
-    if (counts := data.table("gap_counts")).num_rows:
-        plots["gap-levels"] = partial(gap_levels_plot, counts)
-    if (sensitivity := data.table("judge_sensitivity")).num_rows:
-        plots["judge-sensitivity"] = partial(sensitivity_plot, sensitivity.to_pylist())
-    return plots
+        found["reliability"] = partial(plots.reliability_plot, answers)
+    if (counts := data.tables["gap_counts"]).num_rows:
+        found["gap-levels"] = partial(plots.gap_levels_plot, counts)
+    if (sensitivity := data.tables["judge_sensitivity"]).num_rows:
+        found["judge-sensitivity"] = partial(plots.sensitivity_plot, sensitivity.to_pylist())
+    return found
 
 
 def _chosen_alphas(sweep: pa.Table, folds: pa.Table) -> dict[str, list[float]]:
@@ -217,21 +182,3 @@ def _chosen_alphas(sweep: pa.Table, folds: pa.Table) -> dict[str, list[float]]:
         for space, alpha in pick_alphas(sweep, others).items():
             chosen[space].append(alpha)
     return chosen
-
-
-def detector_grid(counts: pa.Table) -> Grid:
-    """What each table detector found on the filings that it read, from `report_data.TABLE_COUNTS`."""
-    columns = {"pages": "Pages with a table", "tables": "Tables", "numbers": "Numbers read"}
-    sums = ", ".join(f"sum({name})::BIGINT AS {name}" for name in (*columns, "unread"))
-    sql = f"""
-        SELECT detector, count(*) AS filings, {sums}
-        FROM (SELECT *, row_number() OVER () AS row FROM counts) GROUP BY detector ORDER BY min(row)
-    """  # noqa: S608 - our own names
-    heads = (
-        text("Detector", of="detector"),
-        number("Filings", of="filings"),
-        *(number(label, of=name) for name, label in columns.items()),
-        number("Cells without a value", "dates, dashes, words", "unread"),
-    )
-    found, empty = query_tables(sql, counts=counts).to_pylist(), "No page was searched for tables yet."
-    return make_grid("detectors", "Tables by detector", heads, found, empty)

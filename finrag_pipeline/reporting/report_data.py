@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from finrag_pipeline.schemas.catalogue import FOLDERS
 from finrag_pipeline.statements.tags import AGREEMENT_COLUMNS
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline.storage.warehouse import Query, view_schema
+from finrag_pipeline.storage.warehouse import Query
 
 if TYPE_CHECKING:
     from finrag_pipeline.reporting.explorer_data import ExplorerData
@@ -40,19 +39,13 @@ _COLUMNS = {
 }
 _BY_FILING = ("page_profiles", "page_tables", "statement_facts", "xbrl_facts")
 
-TABLE_COUNTS = pa.schema(
-    [pa.field(name, pa.string(), nullable=False) for name in ("filing", "detector")]
-    + [pa.field(name, pa.int64(), nullable=False) for name in ("pages", "tables", "numbers", "unread")]
-)
-"""Per filing and detector: pages with a table, tables, cells with a number, and cells whose content has no
-value."""
-
-_TABLE_COUNTS = """
+TABLE_COUNTS = """
     SELECT filing, detector, count(DISTINCT page) AS pages, count(DISTINCT (page, "table")) AS tables,
         count(*) FILTER (kind = 'number') AS numbers,
         count(*) FILTER (value IS NULL AND reason IS NOT NULL) AS unread
     FROM page_tables WHERE filing IN $filings GROUP BY filing, detector ORDER BY filing, detector
 """
+"""Query of pages with a table, tables, cells with a number, and cells whose content has no value."""
 CLOSED_BOOK = """
     SELECT system || coalesce(' on ' || nullif(retrieval, ''), '') AS system FROM answers
     WHERE starts_with(system, 'recorded ') GROUP BY ALL HAVING bool_and(space IS NULL) ORDER BY system
@@ -73,21 +66,12 @@ class ReportData:
     settings: Mapping[str, Any]  # nested by group
     versions: Mapping[str, str]
     command: str  # makes the run again
+    tables: Mapping[str, pa.Table]  # `lake_tables`; the section of one without rows says how to make it
     made: datetime = field(default_factory=lambda: datetime.now(UTC))
-    # What else the lake holds (`lake_tables`); without one its section is a sentence on how to make it.
-    tables: Mapping[str, pa.Table] = field(default_factory=dict)
     models: Sequence[tuple[str, str, str]] = ()  # role, name and fingerprint
     hardware: Mapping[str, str] = field(default_factory=dict)
     explorer: ExplorerData | None = None
     images: PageImages | None = None  # pages of the explorer are shown as text without
-
-    def table(self, name: str) -> pa.Table:
-        """The optional table ``name``; without rows where it is absent."""
-        if name in self.tables:
-            return self.tables[name]
-        if name in FOLDERS:
-            return view_schema(name).empty_table().select(_COLUMNS.get(name, view_schema(name).names))
-        return (TABLE_COUNTS if name == "table_counts" else pa.schema({"system": pa.string()})).empty_table()
 
     @property
     def confidence(self) -> float:
@@ -101,7 +85,7 @@ class ReportData:
 
 
 def lake_tables(query: Query, filings: Collection[str]) -> dict[str, pa.Table]:
-    """Every optional table of a report that the lake holds, without filings outside the benchmark's corpus.
+    """Every other table of a report, without filings outside the benchmark's corpus; one may have no rows.
 
     Returns:
         Table by name: those of `WHOLE`, those by filing in the columns shown,
@@ -115,9 +99,9 @@ def lake_tables(query: Query, filings: Collection[str]) -> dict[str, pa.Table]:
     for name, columns in _COLUMNS.items():
         listed = ", ".join(f'"{column}"' for column in columns)
         found[name] = query(f"SELECT {listed} FROM {name} WHERE filing IN $filings", corpus)  # noqa: S608
-    found["table_counts"] = query(_TABLE_COUNTS, corpus)
+    found["table_counts"] = query(TABLE_COUNTS, corpus)
     found["closed_book"] = query(CLOSED_BOOK)
-    return {name: table for name, table in found.items() if table.num_rows}
+    return found
 
 
 def lake_fingerprints(store: Lake, filings: Collection[str]) -> list[str]:

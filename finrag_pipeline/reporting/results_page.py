@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.benchmark import get_benchmark
 from finrag_pipeline.evaluation.published import CUTOFF
+from finrag_pipeline.reporting import tables
 from finrag_pipeline.reporting.grid import (
     SLICE_NAMES,
     Grid,
@@ -23,15 +24,6 @@ from finrag_pipeline.reporting.grid import (
 from finrag_pipeline.reporting.method_page import models_used
 from finrag_pipeline.reporting.overview import headline
 from finrag_pipeline.reporting.report_data import CLOSED_BOOK
-from finrag_pipeline.reporting.tables import (
-    answers_grid,
-    comparison_grid,
-    false_answers_grid,
-    metrics_markdown,
-    published_markdown,
-    slice_grid,
-    statistics_markdown,
-)
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.sample import SAMPLE_NAME
 from finrag_pipeline.settings import Settings
@@ -73,23 +65,25 @@ def results_markdown(lake: Lake, settings: Settings) -> str:
         "\n\n".join(filter(None, (f"Best: {best['system']}. {best['strata']}", *best["reading"])))
         if best
         else "",
-        metrics_markdown(metrics),
+        tables.metrics_markdown(metrics),
         *(
             text
             for name in SLICES
-            for text in (f"## By {SLICE_NAMES[name].lower()}", grid_markdown(slice_grid(index, name)))
+            for text in (f"## By {SLICE_NAMES[name].lower()}", grid_markdown(tables.slice_grid(index, name)))
         ),
         "## Which differences hold",
-        grid_markdown(comparison_grid(lake.read_all("system_comparisons").filter(of_page_recall))),
+        grid_markdown(tables.comparison_grid(lake.read_all("system_comparisons").filter(of_page_recall))),
         "## Answers",
-        grid_markdown(answers_grid(answers, without_passages)),
-        *(grid_markdown(answers_grid(answers, without_passages, name)) for name in SLICES[:2]),
+        grid_markdown(tables.answers_grid(answers, without_passages)),
+        *(grid_markdown(tables.answers_grid(answers, without_passages, name)) for name in SLICES[:2]),
         "## Questions that have no answer",
-        grid_markdown(false_answers_grid(lake.read_all("false_answers"), settings.evaluation.confidence)),
+        grid_markdown(
+            tables.false_answers_grid(lake.read_all("false_answers"), settings.evaluation.confidence)
+        ),
         "## Beside the papers",
-        published_markdown(metrics),
+        tables.published_markdown(metrics),
         "## Corpus",
-        statistics_markdown(lake.read_all("corpus_statistics")),
+        tables.statistics_markdown(lake.read_all("corpus_statistics")),
     ]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 

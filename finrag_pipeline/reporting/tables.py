@@ -384,6 +384,24 @@ def features_grid(table: pa.Table) -> Grid:
     return make_grid("features", "What the page ranker looks at", columns, found, empty)
 
 
+def detector_grid(counts: pa.Table) -> Grid:
+    """What each table detector found on the filings that it read, from `report_data.TABLE_COUNTS`."""
+    columns = {"pages": "Pages with a table", "tables": "Tables", "numbers": "Numbers read"}
+    sums = ", ".join(f"sum({name})::BIGINT AS {name}" for name in (*columns, "unread"))
+    sql = f"""
+        SELECT detector, count(*) AS filings, {sums}
+        FROM (SELECT *, row_number() OVER () AS row FROM counts) GROUP BY detector ORDER BY min(row)
+    """  # noqa: S608 - our own names
+    heads = (
+        text("Detector", of="detector"),
+        number("Filings", of="filings"),
+        *(number(label, of=name) for name, label in columns.items()),
+        number("Cells without a value", "dates, dashes, words", "unread"),
+    )
+    found, empty = query_tables(sql, counts=counts).to_pylist(), "No page was searched for tables yet."
+    return make_grid("detectors", "Tables by detector", heads, found, empty)
+
+
 NOTHING = "Nothing (closed book)"
 _EXAMPLE = 160  # characters of a false answer
 _NO_ANSWERS = "No answers were scored; 'finrag answers' answers and scores every question of the benchmark."
@@ -676,11 +694,11 @@ def comparison_grid(table: pa.Table) -> Grid:
 
 def judging_context(data: ReportData) -> dict[str, Any]:
     """Grids of the section with their filters."""
-    judged = data.table("judged_estimates")
+    judged = data.tables["judged_estimates"]
     grids = {
-        "calibration": calibration_grid(data.table("judge_calibration")),
+        "calibration": calibration_grid(data.tables["judge_calibration"]),
         "judged": estimates_grid(judged),
-        "rates": rates_grid(data.table("answer_rates")),
+        "rates": rates_grid(data.tables["answer_rates"]),
     }
     shown = [row for row in judged.to_pylist() if row["theme"] == "all"]
     criteria = dict.fromkeys((row["criterion"], row["criterion"]) for row in shown)

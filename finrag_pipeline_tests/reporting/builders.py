@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from functools import cache
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -11,8 +14,10 @@ import pyarrow as pa
 
 from finrag_pipeline.evaluation.corpus_statistics import STATISTICS, TOTALS
 from finrag_pipeline.evaluation.retrieval_metrics import SERIES
-from finrag_pipeline.reporting.report_data import ReportData
+from finrag_pipeline.reporting.report_data import ReportData, lake_tables
 from finrag_pipeline.schemas import BENCHMARK_QUESTIONS, CORPUS_STATISTICS, FILINGS, LEDGER, SYSTEM_METRICS
+from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.storage.warehouse import lake_views
 
 MADE = datetime(2026, 3, 14, 15, 9, tzinfo=UTC)
 HOSTILE = '<script>alert("x")</script>../../etc/passwd\'"&|`$x$'
@@ -191,8 +196,15 @@ def ledger_table(*rows: dict[str, Any]) -> pa.Table:
     return pa.Table.from_pylist(list(rows), schema=LEDGER)
 
 
-def report_data(**overrides: Any) -> ReportData:
-    """A report of some size with one of everything that can go wrong."""
+@cache
+def no_tables() -> dict[str, pa.Table]:
+    """The tables of a report of a lake that holds none of them."""
+    with TemporaryDirectory() as folder, lake_views(Lake(folder)) as query:
+        return lake_tables(query, ["none"])
+
+
+def report_data(tables: Mapping[str, pa.Table] | None = None, **overrides: Any) -> ReportData:
+    """A report of some size with one of everything that can go wrong; it has no ``tables`` but those given."""
     filings = [
         filing_row(f"EXAMPLE_{year}_10K", fiscal_year=year, pages=100 + year % 7)
         for year in range(1940, 2020)
@@ -240,6 +252,7 @@ def report_data(**overrides: Any) -> ReportData:
         },
         versions={"python": "3.11", "pyarrow": "25.0"},
         command="finrag run --source data/example",
+        tables={**no_tables(), **(tables or {})},
         made=MADE,
     )
     return replace(data, **overrides)

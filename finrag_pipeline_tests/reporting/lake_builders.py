@@ -7,12 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from finrag_pipeline.reporting.report_data import (
-    FACT_COLUMNS,
-    PROFILE_COLUMNS,
-    TABLE_COUNTS,
-    ReportData,
-)
+from finrag_pipeline.reporting.report_data import FACT_COLUMNS, PROFILE_COLUMNS, ReportData
 from finrag_pipeline.schemas import (
     FOLDS,
     PAGE_PROFILES,
@@ -295,8 +290,7 @@ def full_tables() -> dict[str, pa.Table]:
                     "numbers": 50,
                     "unread": 1,
                 },
-            ],
-            schema=TABLE_COUNTS,
+            ]
         ),
         "answer_metrics": answer_metrics(),
         "closed_book": pa.table({"system": ["recorded gpt-4_closedBook"]}),

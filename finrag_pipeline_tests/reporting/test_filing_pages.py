@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from finrag_pipeline.reporting.filing_pages import (
-    FilingView,
     checks_grid,
-    filing_context,
+    filing_contexts,
     filing_links,
     filing_site,
-    filing_views,
     format_value,
     identity_grid,
     page_lines,
+    shown_tables,
     statement_tables,
 )
 from finrag_pipeline_tests.reporting.builders import failed_row, filing_row, filings_table, report_data
@@ -133,8 +132,8 @@ def pages() -> dict[str, Element]:
 
 
 @pytest.fixture(scope="module")
-def views() -> dict[str, FilingView]:
-    return {view.record["filing"]: view for view in filing_views(full_data())}
+def contexts() -> dict[str, dict[str, Any]]:
+    return {context["filing"]["filing"]: context for context in filing_contexts(full_data())}
 
 
 def test_every_filing_has_a_page_and_a_line(pages: dict[str, Element]) -> None:
@@ -178,16 +177,16 @@ def test_a_filing_shows_its_statement_with_the_page(pages: dict[str, Element]) -
     assert rows[2] == ["Total assets Assets", "100,000,000", "100,000,000"]
 
 
-def test_failed_checks_come_first(views: dict[str, FilingView]) -> None:
-    view = views["EXAMPLE_1941_10K"]
-    assert view.check_counts() == (5, 6)
-    first = checks_grid(view.checks).rows[0].cells
+def test_failed_checks_come_first(contexts: dict[str, dict[str, Any]]) -> None:
+    context = contexts["EXAMPLE_1941_10K"]
+    assert (context["passed"], context["applied"]) == (5, 6)
+    first = context["checks"].rows[0].cells
     assert (first[0].text, first[4].text, first[6].text) == ("Balance", "7,000,000", "Failed")
     assert first[6].notes
 
 
-def test_what_cannot_be_applied_is_no_check(views: dict[str, FilingView]) -> None:
-    assert all(row.cells[6].text == "Passed" for row in checks_grid(views[FILING].checks).rows)
+def test_what_cannot_be_applied_is_no_check(contexts: dict[str, dict[str, Any]]) -> None:
+    assert all(row.cells[6].text == "Passed" for row in contexts[FILING]["checks"].rows)
     assert checks_grid([]).rows == ()
 
 
@@ -223,14 +222,13 @@ def test_running_titles_do_not_name_pages() -> None:
     assert len(line["heading"]) <= 90
 
 
-def test_a_page_holds_the_statements_whatever_their_number(views: dict[str, FilingView]) -> None:
+def test_a_page_holds_the_statements_whatever_their_number() -> None:
     primary = balance_sheet()
     notes = [fact(row, 1, f"Line {row}", 1e6, scope="note", page=60 + row // 100) for row in range(3000)]
-    view = replace(views[FILING], facts=[*primary, *notes])
-    context = filing_context(view)
-    assert [table["facts"] for table in context["primary"]] == [10]
-    shown = sum(table["facts"] for table in context["secondary"])
-    assert shown + context["hidden"] == 3000 and 1000 < shown < 3000
+    tables, hidden = shown_tables([*primary, *notes])
+    assert [table["facts"] for table in tables if table["scope"] == "Primary statement"] == [10]
+    shown = sum(table["facts"] for table in tables) - 10
+    assert shown + hidden == 3000 and 1000 < shown < 3000
 
 
 def test_names_of_files_are_safe(tmp_path: Path) -> None:
@@ -244,10 +242,10 @@ def test_names_of_files_are_safe(tmp_path: Path) -> None:
 
 
 def test_figures_that_another_filing_of_the_company_contradicts_are_listed(
-    pages: dict[str, Element], views: dict[str, FilingView]
+    pages: dict[str, Element], contexts: dict[str, dict[str, Any]]
 ) -> None:
-    pairs = views["EXAMPLE_1941_10K"].otherwise
-    assert pairs and all(own["filing"] == "EXAMPLE_1941_10K" != other["filing"] for own, other in pairs)
-    assert len({own["label"] for own, _ in pairs}) == 1
+    listed = [[cell.text for cell in row.cells] for row in contexts["EXAMPLE_1941_10K"]["otherwise"].rows]
+    assert listed and all(cells[5] != "EXAMPLE_1941_10K" for cells in listed)
+    assert len({cells[0] for cells in listed}) == 1
     rows = body_rows(pages["filings/EXAMPLE_1941_10K.html"].by_id("table-otherwise"))
-    assert [words(cells[0]) for cells in rows] == [own["label"] for own, _ in pairs]
+    assert [words(cells[0]) for cells in rows] == [cells[0] for cells in listed]

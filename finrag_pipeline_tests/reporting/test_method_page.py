@@ -66,9 +66,9 @@ def test_counts_of_the_data() -> None:
 
 
 def test_folds_are_counted() -> None:
-    rows = [[cell.text for cell in row.cells] for row in folds_grid(full_data().table("folds")).rows]
+    rows = [[cell.text for cell in row.cells] for row in folds_grid(full_data().tables["folds"]).rows]
     assert rows == [["Fold 0", "2", "2"], ["Fold 1", "2", "2"]]
-    assert "finrag run" in folds_grid(empty_data().table("folds")).empty
+    assert "finrag run" in folds_grid(empty_data().tables["folds"]).empty
 
 
 def test_models_are_told_by_their_fingerprints() -> None:

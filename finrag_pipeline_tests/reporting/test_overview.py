@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from finrag_pipeline.reporting.grid import MetricIndex
-from finrag_pipeline.reporting.overview import SECTIONS, detector_grid, overview_context, overview_plots
+from finrag_pipeline.reporting.overview import SECTIONS, overview_context, overview_plots
 from finrag_pipeline.reporting.site import render_page
 from finrag_pipeline.reporting.tables import (
     answers_grid,
     comparison_choices,
     comparison_grid,
+    detector_grid,
     examples_grid,
     family_sizes,
     features_grid,
@@ -157,6 +158,6 @@ def test_any_table_may_be_missing_or_empty() -> None:
     for name, table in tables.items():
         for changed in ({**tables, name: table.slice(0, 0)}, {k: v for k, v in tables.items() if k != name}):
             data = full_data(tables=changed, metrics=metrics)
-            assert not data.table(name).num_rows
+            assert not data.tables[name].num_rows
             html = render_page("report.html.jinja", "Overview", **overview_context(data, {}))
             assert html.count("<h2") == len(SECTIONS), name
