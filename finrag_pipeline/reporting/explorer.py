@@ -6,12 +6,10 @@ that stand in the page as JSON, and keeps what was chosen in the address, so tha
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from finrag_pipeline.evaluation.published import CUTOFF
 from finrag_pipeline.reporting.explorer_data import (
@@ -35,10 +33,6 @@ from finrag_pipeline.reporting.site import copy_assets, page_names, render_page,
 from finrag_pipeline.reporting.tables import LABEL_NAMES, LEVEL_NAMES
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import ABLATIONS
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
-
 
 LIST = "questions.html"
 FOLDER = "questions"
@@ -171,7 +165,6 @@ def write_explorer(
     shared |= {
         "depth": DEPTH,
         "titles": titles,
-        "titles_json": embedded({"titles": titles, "k": CUTOFF}),
         "filing_links": filing_links or {},
         **WORDING,
         "source_text": source_text,
@@ -276,7 +269,7 @@ def _list_context(data: ExplorerData, links: Mapping[str, str], pair: Pair, spac
             "label": list(labels.items()),
             "outcome": [(one.code, one.value) for one in Outcome] if data.series else [],
         },
-        "payload": embedded(payload),
+        "payload": payload,
     }
 
 
@@ -337,21 +330,12 @@ def _question_context(
         "left": left,
         "right": right,
         "payload": payload,
-        "ranked": embedded(payload),
         "sheets": [
             sheet_view(shown, data.pages[place], pictures.get(place), anchors[place])
             for shown in question.shown
             for place in [shown["place"]]
         ],
     }
-
-
-def embedded(value: Any) -> Markup:
-    """A value as JSON that may stand inside a script element, whatever its texts hold."""
-    from jinja2.utils import htmlsafe_json_dumps
-
-    dumps = partial(json.dumps, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return htmlsafe_json_dumps(value, dumps=dumps)
 
 
 def _tight(passage: str) -> str:

@@ -174,10 +174,13 @@ def _environment() -> Environment:
     # Kept, so that a template is compiled once for hundreds of pages.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    dumped = {"ensure_ascii": False, "separators": (",", ":"), "allow_nan": False}
+    environment.policies["json.dumps_kwargs"] = dumped  # of the filter tojson, for script elements
+    return environment

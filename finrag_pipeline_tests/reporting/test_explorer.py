@@ -14,7 +14,6 @@ import pytest
 
 from finrag_pipeline.reporting.explorer import (
     default_pair,
-    embedded,
     loss_of,
     question_links,
     write_explorer,
@@ -30,6 +29,7 @@ from finrag_pipeline.reporting.explorer_data import (
 from finrag_pipeline.reporting.explorer_pages import outline, text_parts
 from finrag_pipeline.reporting.page_pictures import page_images
 from finrag_pipeline.reporting.report import write_report
+from finrag_pipeline.reporting.site import _environment
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.reporting.builders import HOSTILE, report_data
@@ -307,10 +307,11 @@ def test_a_loss_is_that_of_the_answer_where_there_is_one(data: ExplorerData) -> 
 
 def test_json_in_a_page_ends_no_script() -> None:
     value = {"text": "</script><!--<script>&'\"", "line": "\u2028"}
-    text = str(embedded(value))
+    template = _environment().from_string("{{ value | tojson }}")
+    text = template.render(value=value)
     assert "<" not in text and json.loads(text) == value
     with pytest.raises(ValueError, match="JSON"):
-        embedded(float("nan"))
+        template.render(value=float("nan"))
 
 
 @pytest.mark.parametrize(
