@@ -25,7 +25,7 @@ from finrag_pipeline.rankers.page_ranker.features import FIELDS, FilingPages, fi
 from finrag_pipeline.rankers.page_ranker.needs import read_needs
 from finrag_pipeline.rankers.page_ranker.ranker import STATEMENT_NAMES, page_reasons
 from finrag_pipeline.reporting.explorer_pages import Place, marked_boxes, marked_spans, read_pages
-from finrag_pipeline.reporting.grid import RECORDED, SPACE_NAMES, space_label
+from finrag_pipeline.reporting.grid import RECORDED, SPACE_NAMES, in_order, space_label
 from finrag_pipeline.resolver.resolver import load_resolver
 from finrag_pipeline.retrieval.question_text import snippet
 from finrag_pipeline.retrieval.spaces import Space
@@ -428,15 +428,12 @@ class ExplorerData:
     def systems(self) -> list[str]:
         """Retrieval systems with a ranking, those of the registry first and variants last."""
         found = {system for question in self.questions for _, system in question.rankings}
-        known = [name for name in ALL_SYSTEMS if name in found and name not in ABLATIONS]
-        variants = [name for name in ABLATIONS if name in found]
-        return [*known, *sorted(found - set(ALL_SYSTEMS)), *variants]
+        return sorted(in_order(sorted(found), ALL_SYSTEMS), key=lambda name: name in ABLATIONS)
 
     @property
     def spaces(self) -> list[str]:
         """Search spaces, from the widest to the narrowest."""
-        found = {space for question in self.questions for space, _ in question.rankings}
-        return [*(name for name in SPACE_NAMES if name in found), *sorted(found - set(SPACE_NAMES))]
+        return in_order(sorted({space for one in self.questions for space, _ in one.rankings}), SPACE_NAMES)
 
     @property
     def series(self) -> list[AnswerSeries]:

@@ -90,7 +90,7 @@ class MetricIndex:
     @property
     def systems(self) -> list[str]:
         """Systems, in the order of the registry, then others as they first appear; no ablations."""
-        names = _ordered((key[0] for key in self._estimates), ALL_SYSTEMS)
+        names = in_order((key[0] for key in self._estimates), ALL_SYSTEMS)
         return [name for name in names if name not in ABLATIONS]
 
     @property
@@ -102,11 +102,11 @@ class MetricIndex:
     @property
     def spaces(self) -> list[str]:
         """Search spaces from the widest to the narrowest, then others as they first appear."""
-        return _ordered((key[1] for key in self._estimates), SPACE_NAMES)
+        return in_order((key[1] for key in self._estimates), SPACE_NAMES)
 
     def values(self, slice: str) -> list[str]:
         """Values of a slice; document sources in the order PDF, text only, others as the table has them."""
-        return _ordered((key[3] for key in self._estimates if key[2] == slice), SOURCE_NAMES)
+        return in_order((key[3] for key in self._estimates if key[2] == slice), SOURCE_NAMES)
 
     def cutoffs(self, metric: str) -> list[int]:
         """Cut-offs at which a metric was measured, ascending."""
@@ -149,7 +149,8 @@ def slice_value_label(slice: str, value: str) -> str:
     return SOURCE_NAMES.get(value, value) if slice == "source" else value
 
 
-def _ordered(names: Iterable[str], known: Iterable[str]) -> list[str]:
+def in_order(names: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Each name once, those that are known in their order before others."""
     found = list(dict.fromkeys(names))
     first = [name for name in known if name in found]
     return first + [name for name in found if name not in first]
@@ -278,7 +279,7 @@ def _cell(value: Value) -> Cell:
         return Cell(value)
     if isinstance(value, float):
         return decimal_cell(value)
-    return number_cell(value) if isinstance(value, int) else estimate_cell(value)
+    return Cell(f"{value:,}", sort=float(value)) if isinstance(value, int) else estimate_cell(value)
 
 
 def estimate_cell(estimate: Estimate | None, bar: bool = False) -> Cell:
@@ -287,11 +288,6 @@ def estimate_cell(estimate: Estimate | None, bar: bool = False) -> Cell:
         return Cell("–", sort=-1.0)
     drawn = estimate if bar else None
     return Cell(f"{estimate.mean:.3f}", estimate.interval, str(estimate), estimate.mean, drawn)
-
-
-def number_cell(value: int) -> Cell:
-    """Cell of a count."""
-    return Cell(f"{value:,}", sort=float(value))
 
 
 def decimal_cell(value: float | None, digits: int = 3, missing: float = -1.0) -> Cell:

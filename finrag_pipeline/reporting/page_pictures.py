@@ -80,7 +80,9 @@ def _draw(lake: Lake, source: FilingSource, pages: list[int], dpi: int, keep: bo
             for start in range(0, len(pages), _AT_ONCE):
                 some = pages[start : start + _AT_ONCE]
                 # Pages are drawn in this thread; encoding leaves the interpreter to the others.
-                encoded = pool.map(_encoded, islice(drawn, len(some)))
+                encoded = pool.map(
+                    lambda one: None if one is None else encode_picture(one), islice(drawn, len(some))
+                )
                 for page, picture in zip(some, encoded, strict=True):
                     if picture is None or page < 0:
                         found[page] = "The page cannot be drawn."
@@ -93,10 +95,6 @@ def _draw(lake: Lake, source: FilingSource, pages: list[int], dpi: int, keep: bo
     except FileNotFoundError:
         return dict.fromkeys(pages, "The original of this filing is missing.")
     return found
-
-
-def _encoded(pixels: np.ndarray | None) -> bytes | None:
-    return None if pixels is None else encode_picture(pixels)
 
 
 def encode_picture(pixels: np.ndarray) -> bytes:

@@ -205,10 +205,11 @@ def _curve(axes: Axes, points: Iterable[tuple[float, float]], linewidth: float =
     axes.plot(xs, ys, linewidth=linewidth, **more)
 
 
-def _intervals(axes: Axes, points: Iterable[tuple[float, Estimate]], **more: Any) -> None:
+def _intervals(draw: Callable[..., object], points: Iterable[tuple[float, Estimate]], **more: Any) -> None:
+    """Draw intervals, as far as they are known, by a method of the axes."""
     known = [(x, e.low, e.high) for x, e in points if e.low is not None and e.high is not None]
     if known:
-        axes.vlines(*zip(*known, strict=True), linewidth=2.4, **more)
+        draw(*zip(*known, strict=True), **more)
 
 
 def _ring(axes: Axes, x: float, y: float, colour: str) -> None:
@@ -289,7 +290,7 @@ def _gap_panel(axes: Axes, system: str, spaces: Mapping[str, Mapping[int, Estima
         style = _look(LIGHT.spaces, position)
         # Side by side, so that intervals stay visible.
         moved = [(x + 0.05 * (position - 1), estimate) for x, estimate in points.items()]
-        _intervals(axes, moved, color=style["color"], alpha=0.45, zorder=3)
+        _intervals(axes.vlines, moved, color=style["color"], alpha=0.45, linewidth=2.4, zorder=3)
         _curve(
             axes,
             [(x, estimate.mean) for x, estimate in moved],
@@ -352,11 +353,8 @@ def recall_curve(metrics: pa.Table) -> Figure | None:
         style = _look(LIGHT.systems, position)
         dashes = DASHES[position // len(LIGHT.systems) % len(DASHES)]
         _curve(axes, [(k, e.mean) for k, e in points], linestyle=dashes, markersize=5.5, **style)
-        known = [(k, e.low, e.high) for k, e in points if e.low is not None and e.high is not None]
-        if known:
-            alpha = 0.13 if len(curves) <= 5 else 0.05
-            at, lows, highs = zip(*known, strict=True)
-            axes.fill_between(at, lows, highs, color=style["color"], alpha=alpha, linewidth=0)
+        alpha = 0.13 if len(curves) <= 5 else 0.05
+        _intervals(axes.fill_between, points, color=style["color"], alpha=alpha, linewidth=0)
         ends.append((points[-1][1].mean, system_title(system), style["color"]))
     axes.set_xscale("log")
     axes.set_xticks(cutoffs, [str(k) for k in cutoffs])
@@ -521,7 +519,7 @@ def reliability_plot(metrics: pa.Table) -> Figure | None:
     axes.plot([0, 1], [0, 1], color=LIGHT.muted, linewidth=1.2, linestyle=_DASHED, label="as stated")
     for position, (system, points) in enumerate(drawn):
         style = _look(LIGHT.systems, position)
-        _intervals(axes, points, color=style["color"], alpha=0.4)
+        _intervals(axes.vlines, points, color=style["color"], alpha=0.4, linewidth=2.4)
         for stated, right in points:
             axes.annotate(
                 f"n = {right.n}",

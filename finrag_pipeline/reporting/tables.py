@@ -730,15 +730,12 @@ def family_sizes(table: pa.Table) -> list[int]:
 
 
 def _sorted(table: pa.Table) -> list[dict[str, Any]]:
-    """Rows by family in the order of the table, then by difference, largest first; NaN is null."""
+    """Rows by family in the order of the table, then by difference, largest first."""
     sql = """
         SELECT * EXCLUDE row FROM (SELECT *, row_number() OVER () AS row FROM compared)
         ORDER BY min(row) OVER (PARTITION BY baseline, metric, k, space), difference DESC, row
     """
-    return [
-        {name: None if value != value else value for name, value in row.items()}
-        for row in query_tables(sql, compared=table).to_pylist()
-    ]
+    return list(query_tables(sql, compared=table).to_pylist())
 
 
 def _metric(row: Mapping[str, Any]) -> str:
