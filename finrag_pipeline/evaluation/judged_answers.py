@@ -24,7 +24,7 @@ from finrag_pipeline.answering.grounding import CALCULATION
 from finrag_pipeline.chunking.registry import CHUNKINGS
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.metrics import RIGOROUS, Metric
-from finrag_pipeline.evaluation.summary import grouped_means
+from finrag_pipeline.evaluation.summary import UNKNOWN, grouped_means
 from finrag_pipeline.filings.sentences import sentences
 from finrag_pipeline.schemas import ANSWER_SENTENCES, AUTOMATIC_SCORES, conform
 from finrag_pipeline.storage.fingerprints import fingerprint
@@ -193,10 +193,6 @@ def sentence_rows(answers: Iterable[Answer]) -> pa.Table:
         for place, sentence in enumerate(answer.sentences)
     ]
     return pa.Table.from_pylist(rows, schema=ANSWER_SENTENCES)
-
-
-UNKNOWN = "unknown"
-"""Theme or difficulty of a question that the benchmark says nothing about."""
 
 
 def read_answers(lake: Lake, rows: pa.Table, questions: pa.Table) -> list[Answer]:

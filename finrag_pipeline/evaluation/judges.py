@@ -29,7 +29,6 @@ from finrag_pipeline.schemas import VERDICTS
 from finrag_pipeline.storage.fingerprints import fingerprint
 
 Criterion = Literal["relevance", "veracity", "correctness"]
-CRITERIA: tuple[Criterion, ...] = ("relevance", "veracity", "correctness")
 
 REFUSAL = 2
 """Label of ``correctness`` for an answer that declines; 1 is correct and 0 incorrect."""

@@ -22,7 +22,7 @@ SLICES = ("all", "question_type", "kind", "doc_type", "company", "source")
 SLICED = ("question_id", "question", "question_type", "doc_type", "company")
 """Columns of questions that slices are made of, which do not enter the scores."""
 UNKNOWN = "unknown"
-"""Slice value of questions whose form or source is not known."""
+"""Slice value of questions of which the benchmark does not say it: form, source, theme, difficulty."""
 
 _GROUPS = """
     WITH scores AS ({rows}),
