@@ -23,7 +23,7 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -46,16 +46,20 @@ HUMAN_LABELS = {"incorrect": 0, "correct": 1, "refusal": REFUSAL}
 """Published labels (``schemas.ANSWERS``, ``human_label``) as labels of ``correctness``."""
 
 
-def labelled_answers(
-    lake: Lake, folder: Path, questions: pa.Table
-) -> tuple[list[Answer], list[int], list[str], list[str]]:
+class LabelledAnswer(NamedTuple):
+    """An answer, what people say of it (:data:`HUMAN_LABELS`), the gold answer, and whose answer it is."""
+
+    answer: Answer
+    label: int
+    gold: str
+    system: str = "all"
+
+
+def labelled_answers(lake: Lake, folder: Path, questions: pa.Table) -> list[LabelledAnswer]:
     """Recorded answers that people labelled, held against the gold pages of their questions.
 
-    The evidence that the benchmark prints stands in for pages that the lake does not hold.
-
-    Returns:
-        Answers, labels of people, gold answers and systems, each of the same length; empty where no labelled
-        answer is to one of the questions.
+    The evidence that the benchmark prints stands in for pages that the lake does not hold. Labelled answers
+    to other questions are left out.
 
     Raises:
         BenchmarkError: the folder holds no recorded answers, or a file is damaged.
@@ -70,36 +74,26 @@ def labelled_answers(
         for one in gold[name]["evidence"]:
             printed[name][page_source(one["filing"], one["page"])] += f"{one['text']}\n"
     whole = source_texts(lake, {page for pages in printed.values() for page in pages})
-    answers = []
+    found = []
     for row in rows:
+        question = gold[row["question_id"]]
         evidence = {page: whole.get(page, text) for page, text in printed[row["question_id"]].items()}
         # A recorded answer says nothing of what it was given: the gold pages stand in for it.
-        row = {**row, "retrieved": list(evidence)}
-        answers.append(answer_from_row(row, evidence, **question_slices(gold[row["question_id"]])))
-    return (
-        answers,
-        [HUMAN_LABELS[row["human_label"]] for row in rows],
-        [gold[row["question_id"]]["answer"] for row in rows],
-        [row["system"] for row in rows],
-    )
+        given = {**row, "retrieved": list(evidence)}
+        answer = answer_from_row(given, evidence, **question_slices(question))
+        label = HUMAN_LABELS[row["human_label"]]
+        found.append(LabelledAnswer(answer, label, question["answer"], row["system"]))
+    return found
 
 
 def calibrate(
-    judge: Judge,
-    criterion: Criterion,
-    answers: Sequence[Answer],
-    labels: Sequence[int],
-    golds: Sequence[str],
-    groups: Sequence[str] = (),
-    seed: int = 17,
+    judge: Judge, criterion: Criterion, labelled: Sequence[LabelledAnswer], seed: int = 17
 ) -> pa.Table:
-    """Agreement of one judge with people, over all answers and by group.
+    """Agreement of one judge with people, over all answers and by system.
 
     Args:
         criterion: ``correctness``, or ``veracity``, which knows no refusals.
-        answers: with their sources: the gold evidence, for ``veracity``.
-        labels: of people, as in :data:`HUMAN_LABELS`.
-        groups: group of each answer, for example its system.
+        labelled: answers with their sources: the gold evidence, for ``veracity``.
 
     Returns:
         Table as ``schemas.JUDGE_CALIBRATION``.
@@ -107,7 +101,8 @@ def calibrate(
     Raises:
         LakeError: there is no verdict at all.
     """
-    judged = judge.verdicts(criterion, answers, golds)
+    answers = [one.answer for one in labelled]
+    judged = judge.verdicts(criterion, answers, [one.gold for one in labelled])
     verdicts = (
         [supported(answer, found) for answer, found in zip(answers, judged, strict=True)]
         if criterion == "veracity"
@@ -116,28 +111,27 @@ def calibrate(
     if all(one.label is None for one in verdicts):
         why = next((one.problem for one in verdicts if one.problem), "no answers")
         raise LakeError(f"Judge '{judge.name}' gave no verdict on {criterion}: {why}.", "Check the model.")
-    members: dict[str, list[int]] = {"all": list(range(len(answers)))}
-    for place, group in enumerate(groups):
-        members.setdefault(group, []).append(place)
+    pairs = list(zip(labelled, verdicts, strict=True))
     rows = []
     for name in ("three", "two") if criterion == "correctness" else ("two",):
-        for group, places in members.items():
-            known = [place for place in places if verdicts[place].label is not None]
+        for group in dict.fromkeys(["all", *(one.system for one in labelled)]):
+            own = [pair for pair in pairs if group in ("all", pair[0].system)]
+            known = [(one, verdict.label) for one, verdict in own if verdict.label is not None]
             if not known:
                 continue
-            pairs = [(labels[place], verdicts[place].label) for place in known]
+            labels = [(one.label, said) for one, said in known]
             if name == "two":
-                pairs = [(int(human == 1), int(label == 1)) for human, label in pairs]
-            humans, machines = zip(*pairs, strict=True)
-            found = agreement(humans, machines, [answers[place].question_id for place in known], seed=seed)
+                labels = [(int(human == 1), int(said == 1)) for human, said in labels]
+            humans, machines = zip(*labels, strict=True)
+            found = agreement(humans, machines, [one.answer.question_id for one, _ in known], seed=seed)
             rows.append(
                 {
                     "judge": judge.name,
                     "criterion": criterion,
                     "labels": name,
                     "group": group,
-                    "missing": len(places) - len(known),
-                    "failed": sum(verdicts[place].failed for place in places),
+                    "missing": len(own) - len(known),
+                    "failed": sum(verdict.failed for _, verdict in own),
                     "human_rate": humans.count(1) / len(known),
                     "judge_rate": machines.count(1) / len(known),
                     **found._asdict(),

@@ -6,7 +6,7 @@ import pytest
 
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.baseline_judge import BaselineJudge
-from finrag_pipeline.evaluation.judge_estimates import HUMAN_LABELS, calibrate, supported
+from finrag_pipeline.evaluation.judge_estimates import HUMAN_LABELS, LabelledAnswer, calibrate, supported
 from finrag_pipeline.evaluation.judges import LanguageModelJudge, Verdict
 from finrag_pipeline.schemas import JUDGE_CALIBRATION
 from finrag_pipeline_tests.evaluation.judged_builders import answer, reply
@@ -15,6 +15,7 @@ from finrag_pipeline_tests.recorded_data import DATA, needs_data, read_lines
 
 ANSWERS = [answer(f"q{i}/0", (f"Revenue was ${i} million.", ("s1",))) for i in range(6)]
 LABELS = [1, 1, 0, 0, 2, 2]
+LABELLED = [LabelledAnswer(one, label, "x") for one, label in zip(ANSWERS, LABELS, strict=True)]
 
 
 def judge_by_answer(labels: list[int | None]) -> LanguageModelJudge:
@@ -26,7 +27,7 @@ def judge_by_answer(labels: list[int | None]) -> LanguageModelJudge:
 
 
 def test_worked_by_hand():
-    table = calibrate(judge_by_answer([1, 0, 0, 0, 2, None]), "correctness", ANSWERS, LABELS, ["x"] * 6)
+    table = calibrate(judge_by_answer([1, 0, 0, 0, 2, None]), "correctness", LABELLED)
     assert table.schema == JUDGE_CALIBRATION
     three, two = table.to_pylist()
     assert (three["labels"], three["n"], three["missing"]) == ("three", 5, 1)
@@ -38,9 +39,8 @@ def test_worked_by_hand():
 
 
 def test_groups():
-    table = calibrate(
-        judge_by_answer(LABELS), "correctness", ANSWERS, LABELS, ["x"] * 6, groups=list("aabbcc")
-    )
+    labelled = [one._replace(system=system) for one, system in zip(LABELLED, "aabbcc", strict=True)]
+    table = calibrate(judge_by_answer(LABELS), "correctness", labelled)
     rows = {(row["group"], row["labels"]): row for row in table.to_pylist()}
     assert {group for group, _ in rows} == {"all", "a", "b", "c"}
     assert rows["all", "three"]["kappa"] == 1 and rows["a", "three"]["kappa"] is None
@@ -48,7 +48,7 @@ def test_groups():
 
 def test_a_judge_without_a_single_verdict_is_no_judge():
     with pytest.raises(LakeError, match="gave no verdict"):
-        calibrate(judge_by_answer([None] * 6), "correctness", ANSWERS, LABELS, ["x"] * 6)
+        calibrate(judge_by_answer([None] * 6), "correctness", LABELLED)
 
 
 def test_support_of_an_answer():
@@ -82,8 +82,11 @@ def test_labels_of_people_on_financebench():
         )
         for name, row in rows[some]
     ]
-    golds = [questions[one.question_id]["answer"] for one in answers]
-    found = calibrate(BaselineJudge(), "correctness", answers, labels[some], golds).to_pylist()[0]
+    labelled = [
+        LabelledAnswer(one, label, questions[one.question_id]["answer"])
+        for one, label in zip(answers, labels[some], strict=True)
+    ]
+    found = calibrate(BaselineJudge(), "correctness", labelled).to_pylist()[0]
     assert (found["n"], found["missing"]) == (150, 0)
     assert found["observed"] == pytest.approx(0.827, abs=0.08)
     assert found["kappa"] == pytest.approx(0.738, abs=0.12)

@@ -197,10 +197,11 @@ def test_labelled_answers_are_held_against_the_gold_pages(filled, tmp_path):
             json.dumps({"financebench_id": q, "model_answer": a, "label": label}) for q, a, label in lines
         )
     )
-    answers, labels, references, groups = labelled_answers(filled, tmp_path, questions)
-    assert labels == [1, 2] and references == ["42", "42"] and groups == ["recorded m_oracle"] * 2
-    assert dict(answers[0].sources) == {"A#b 2020#page=1": "page 1"}
-    assert dict(answers[1].sources) == {"not in the lake#page=3": "evidence on page 3\n"}
+    found = labelled_answers(filled, tmp_path, questions)
+    told = [(label, gold, system) for _, label, gold, system in found]
+    assert told == [(1, "42", "recorded m_oracle"), (2, "42", "recorded m_oracle")]
+    assert dict(found[0].answer.sources) == {"A#b 2020#page=1": "page 1"}
+    assert dict(found[1].answer.sources) == {"not in the lake#page=3": "evidence on page 3\n"}
     with pytest.raises(BenchmarkError, match="no recorded answers"):
         labelled_answers(filled, tmp_path / "nowhere", questions)
 
@@ -218,12 +219,9 @@ def test_the_published_labels_come_through(lake):
         )
     )
     folder = DATA / "financebench" / "results"
-    answers, labels, references, groups = labelled_answers(lake, folder, questions)
-    assert len(answers) == 2400 and len(set(groups)) == 16
-    some = slice(None, None, 16)
-    (three, _) = calibrate(
-        BaselineJudge(), "correctness", answers[some], labels[some], references[some]
-    ).to_pylist()
+    found = labelled_answers(lake, folder, questions)
+    assert len(found) == 2400 and len({one.system for one in found}) == 16
+    three = calibrate(BaselineJudge(), "correctness", found[::16]).to_pylist()[0]
     assert three["observed"] == pytest.approx(0.827, abs=0.08)
 
 

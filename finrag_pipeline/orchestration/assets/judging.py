@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from finrag_pipeline.answering.systems import ANSWER_SYSTEMS, get_answer_system
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.baseline_judge import load_judges
-from finrag_pipeline.evaluation.judge_estimates import calibrate, labelled_answers
+from finrag_pipeline.evaluation.judge_estimates import LabelledAnswer, calibrate, labelled_answers
 from finrag_pipeline.evaluation.judge_estimates import judge_agreement as measure_agreement
 from finrag_pipeline.evaluation.judge_estimates import judged_estimates as estimate
 from finrag_pipeline.evaluation.judged_answers import (
@@ -188,19 +188,19 @@ def answer_rates(part: Part) -> Step:
 def judge_calibration(part: Part) -> Step:
     """Agreement of judges with people on recorded answers that these labelled (FINRAG_JUDGE__LABELLED)."""
     store, values = part.store, part.values
-    found, labels, references, groups = list[Answer](), list[int](), list[str](), list[str]()
+    found: list[LabelledAnswer] = []
     reason = "No labels of people are given: set FINRAG_JUDGE__LABELLED to their folder."
     if values.judge.labelled:
         folder = Path(values.judge.labelled).expanduser()
         questions = store.read("benchmark_questions")
-        found, labels, references, groups = labelled_answers(store, folder, questions)
+        found = labelled_answers(store, folder, questions)
         reason = f"No labelled answer of {folder.name} is to a question of the active benchmark."
     if not found:
         store.remove("judge_calibration", {})  # a judge may have changed since
         return part.skipped(reason)
     judges, _ = part.run.once(_load_judges)
-    compared = list(zip((one.answer_id for one in found), labels, references, strict=True))
-    evidence = {one.question_id: dict(one.sources) for one in found}
+    compared = [(one.answer.answer_id, one.label, one.gold) for one in found]
+    evidence = {one.answer.question_id: dict(one.answer.sources) for one in found}
     panel = [(one.name, one.fingerprint) for one in judges]
     code = versions("judge_calibration")
     wanted = fingerprint("judge_calibration", code, JUDGES_VERSION, compared, evidence, panel, values.seed)
@@ -215,7 +215,7 @@ def judge_calibration(part: Part) -> Step:
         criteria: tuple[Criterion, ...] = ("correctness", "veracity")
         for judge, criterion in product(judges, criteria):
             try:
-                tables.append(calibrate(judge, criterion, found, labels, references, groups, values.seed))
+                tables.append(calibrate(judge, criterion, found, values.seed))
             except LakeError as error:  # no verdict at all: the others are reported nevertheless
                 part.context.log.error(str(error))
         return pa.concat_tables(tables)
