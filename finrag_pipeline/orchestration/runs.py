@@ -405,15 +405,14 @@ class _Work:
         self._run_held("prepare_benchmark", "prepare")
         retrieval = get_answer_system(ANSWERED).retrieval
         learned = [name for name in systems if isinstance(get_system(name).pages, PagesInOrder)]
-        here, there = [name for name in systems if name not in learned], list[str]()
+        here, missing = self._runnable([name for name in systems if name not in learned])
+        outcome.not_run, there = missing, list[str]()
         questions, second = lake.info("benchmark_questions"), self.second
         beside = deque[Future[bytes]]()
         asked = questions.rows if questions and retrieval in learned else 0
         if second and asked >= _MANY_QUESTIONS and not self.apart:
-            missing = problems_of(lake, settings, here, corpora)
-            there = [name for name in here if name not in missing]
-            there = there[len(there) - len(there) // _BESIDE :]
-            here = [name for name in here if name not in there]
+            kept = len(here) - len(here) // _BESIDE
+            here, there = here[:kept], here[kept:]
             jobs = [
                 ("train_page_ranker", trained_range()),
                 ("sweep", sweep_range(retrieval)),
@@ -421,12 +420,14 @@ class _Work:
                 *(("sweep", sweep_range(name)) for name in there),
             ]
             beside.extend(second.begin(job, (None, tags, None)) for job, tags in jobs)
-        outcome.not_run = missing = self._sweep(here)
+        self._sweep(here)
         if learned:
             self._await("train_page_ranker", beside)
             self._run_held("train_page_ranker", "page_ranker", tags=trained_range())
             self._await("sweep", beside)
-            missing |= self._sweep(learned)
+            learned, problems = self._runnable(learned)
+            missing |= problems
+            self._sweep(learned)
         left: Sequence[str] = made_by("publish_answers")
         if retrieval in systems and retrieval not in missing:
             # Meanwhile the second process answers the questions of the benchmark.
@@ -436,7 +437,7 @@ class _Work:
             self._run_held("answer", ANSWERED, tags=sweep_range(ANSWERED))
         for name in there:
             self._await("sweep", beside)
-            missing |= self._sweep([name])
+            self._sweep([name])
         drop(lake, stale_results(lake, settings, corpora) + answers_to_other_questions(lake))
         if lake.partitions("answer_scores"):
             self.run("publish_answers", "answers", assets=left)
@@ -465,18 +466,20 @@ class _Work:
             self.progress(job, "ahead", 0, 1)
             self.second.wait(beside.popleft())
 
-    def _sweep(self, systems: Sequence[str]) -> dict[str, str]:
-        """Run systems over the questions; why some of them cannot be run."""
+    def _runnable(self, systems: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+        """Systems that can be run, and why the others cannot."""
         missing = problems_of(self.lake, self.settings, systems, self.materialiser.corpora)
-        runnable = [system for system in systems if system not in missing]
-        ahead: list[Item] = [(None, sweep_range(system), None) for system in runnable]
-        self.outcome.warnings += make_ahead(self.settings, "sweep", ahead)
-        self._make_apart("sweep", [sweep_range(system) for system in runnable])
-        for number, system in enumerate(runnable):
-            self.progress("sweep", system, number, len(runnable))
-            self.materialiser.run_or_raise("sweep", tags=sweep_range(system))
-        self.progress("sweep", "", len(runnable), len(runnable))
-        return missing
+        return [system for system in systems if system not in missing], missing
+
+    def _sweep(self, systems: Sequence[str]) -> None:
+        """Run systems over the questions."""
+        ranges = [sweep_range(system) for system in systems]
+        self.outcome.warnings += make_ahead(self.settings, "sweep", [(None, tags, None) for tags in ranges])
+        self._make_apart("sweep", ranges)
+        for number, (system, tags) in enumerate(zip(systems, ranges, strict=True)):
+            self.progress("sweep", system, number, len(systems))
+            self.materialiser.run_or_raise("sweep", tags=tags)
+        self.progress("sweep", "", len(systems), len(systems))
 
 
 def _reason(lake: Lake, filing: str) -> str | None:
