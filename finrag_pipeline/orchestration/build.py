@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 
 from finrag_pipeline.orchestration import assets, checks, jobs, nights, sensors
-from finrag_pipeline.orchestration.resources import Corpora, LakeResource, SettingsResource, engine_resource
+from finrag_pipeline.orchestration.resources import Corpora, LakeResource, SettingsResource
 from finrag_pipeline.schemas.catalogue import CATALOGUE
 from finrag_pipeline.settings import Settings, get_settings
 
@@ -39,7 +39,6 @@ def build_definitions(settings: Settings | None = None) -> dg.Definitions:
                 values=settings.model_dump(mode="json", exclude=SECRETS, exclude_none=True)
             ),
             "lake": LakeResource(root=settings.lake),
-            "engine": engine_resource(settings),
             "corpora": Corpora(),
         },
     )

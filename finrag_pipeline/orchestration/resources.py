@@ -1,4 +1,4 @@
-"""Settings, lake, engine and encoder as Dagster resources.
+"""Settings and lake as Dagster resources, engine and encoder of a process.
 
 What is costly (worker processes, encoder weights, loaded corpora) is kept per process, so that runs
 that share a process share it.
@@ -48,26 +48,12 @@ class LakeResource(dg.ConfigurableResource):
         return Lake(self.root)
 
 
-class EngineResource(dg.ConfigurableResource):
-    """Worker processes for heavy steps."""
-
-    workers: int
-    timeout: float
-    memory: int
-
-    def open(self) -> Engine:
-        """The engine of this process."""
-        return _engine(self.workers, self.timeout, self.memory)
-
-
 _engine = lru_cache(maxsize=2)(Engine)
 
 
-def engine_resource(settings: Settings) -> EngineResource:
-    """The worker processes that settings describe."""
-    return EngineResource(
-        workers=settings.workers, timeout=settings.page_timeout, memory=settings.worker_memory
-    )
+def get_engine(settings: Settings) -> Engine:
+    """The worker processes of this process for these settings."""
+    return _engine(settings.workers, settings.page_timeout, settings.worker_memory)
 
 
 @lru_cache(maxsize=2)

@@ -41,7 +41,7 @@ from finrag_pipeline.orchestration.partitions import (
     trained_partitions,
     trained_range,
 )
-from finrag_pipeline.orchestration.resources import engine_resource, get_encoder
+from finrag_pipeline.orchestration.resources import get_encoder, get_engine
 from finrag_pipeline.orchestration.sweeps import (
     answers_to_other_questions,
     drop,
@@ -400,7 +400,7 @@ class _Work:
                     return
         corpus = benchmark_filings(lake)
         self.index_on_demand(systems, corpus)
-        engine_resource(settings).open().close()  # what has read pages is not needed any more
+        get_engine(settings).close()  # what has read pages is not needed any more
         self.apart = len(corpus) > _HELD_TWICE
         self._run_held("prepare_benchmark", "prepare")
         retrieval = get_answer_system(ANSWERED).retrieval

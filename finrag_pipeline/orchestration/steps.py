@@ -23,10 +23,10 @@ from finrag_pipeline.orchestration.lineage import made_from, part_fingerprint, s
 from finrag_pipeline.orchestration.partitions import PARTITIONS, filings_partitions, fold_number
 from finrag_pipeline.orchestration.resources import (
     Corpora,
-    EngineResource,
     LakeResource,
     SettingsResource,
     get_encoder,
+    get_engine,
 )
 from finrag_pipeline.reporting.grid import escape_markdown
 from finrag_pipeline.schemas import TABLES, column_docs
@@ -100,7 +100,6 @@ class Run:
     context: dg.AssetExecutionContext
     values: Settings
     store: Lake
-    workers: Callable[[], Engine]
     corpora: Corpora
     _kept: dict[Any, Any] = field(default_factory=dict)
 
@@ -112,7 +111,7 @@ class Run:
     @property
     def engine(self) -> Engine:
         """Worker processes."""
-        return self.workers()
+        return get_engine(self.values)
 
     def once(self, load: Callable[[Settings, Lake, Corpora], _Found]) -> _Found:
         """What ``load`` makes of settings, lake and corpora; made for the first part that asks for it."""
@@ -384,10 +383,9 @@ def table_asset(
             context: dg.AssetExecutionContext,
             settings: SettingsResource,
             lake: LakeResource,
-            engine: EngineResource,
             corpora: dg.ResourceParam[Corpora],
         ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
-            run = Run(context, settings.get(), lake.open(), engine.open, corpora)
+            run = Run(context, settings.get(), lake.open(), corpora)
             steps = _each_part(run, entry, make)
             if AHEAD not in context.run.tags:
                 publish_table(run.store, entry.folder, sql_views)
