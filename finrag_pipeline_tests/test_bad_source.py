@@ -312,12 +312,12 @@ def test_of_many_filings_the_second_process_makes_all_that_needs_them(
 ) -> None:
     begun: list[str] = []
 
-    def begin(process: SecondProcess, job: str, item: Item) -> Future[bytes]:
+    def make(process: SecondProcess, job: str, item: Item) -> Future[bytes]:
         begun.append(job)
-        return begins(process, job, item)
+        return makes(process, job, item)
 
-    begins = SecondProcess.begin
-    monkeypatch.setattr(SecondProcess, "begin", begin)
+    makes = SecondProcess.make
+    monkeypatch.setattr(SecondProcess, "make", make)
     monkeypatch.setattr(runs, "_HELD_TWICE", 1)
     monkeypatch.setattr(runs, "_MANY_FILINGS", 2)
     root = tmp_path / "lake"

@@ -50,37 +50,24 @@ def make_ahead(
     return died
 
 
-_LONGEST = 86_400.0
-"""Seconds that a job may take in another process."""
-_JOBS = 40
-"""Jobs after which the second process is replaced: with each it holds more memory."""
-
-
-class SecondProcess:
+class SecondProcess(Engine):
     """A process that makes parts of jobs, one after another, while this one works.
 
     It takes seconds to start, at the first of them. What it could not make is left to the run.
     """
 
-    def __init__(self, engine: Engine, settings: Settings) -> None:
-        self._engine = engine
+    def __init__(self, settings: Settings) -> None:
+        # A job may take a day; after 40 the process is replaced, for with each it holds more memory.
+        super().__init__(1, 86_400.0, memory=-1, nested=True, tasks=40)
         self._values = _told(settings)
 
-    def begin(self, job: str, item: Item) -> Future[bytes]:
-        """Have parts of a job made, after those that were asked for before."""
-        return self._engine.begin(make_parts, self._values, job, *item)
+    def make(self, job: str, item: Item) -> Future[bytes]:
+        """Have parts of a job made, after those that were asked for before; `outcome` waits for them."""
+        return self.begin(make_parts, self._values, job, *item)
 
     def start(self) -> None:
         """Start it before there is anything to make."""
-        self._engine.begin(_prepare, self._values)
-
-    def close(self) -> None:
-        """Give back what it holds."""
-        self._engine.close()
-
-    def wait(self, made: Future[bytes]) -> None:
-        """Wait until parts are made, or cannot be."""
-        self._engine.outcome(made)
+        self.begin(_prepare, self._values)
 
 
 @contextmanager
@@ -89,8 +76,8 @@ def second_process(settings: Settings) -> Iterator[SecondProcess | None]:
     if settings.workers < 2 or settings.ray.address:
         yield None
         return
-    with closing(Engine(1, _LONGEST, memory=-1, nested=True, tasks=_JOBS)) as engine:
-        yield SecondProcess(engine, settings)
+    with closing(SecondProcess(settings)) as second:
+        yield second
 
 
 def _told(settings: Settings) -> dict[str, Any]:

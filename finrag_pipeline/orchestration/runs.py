@@ -346,11 +346,11 @@ class _Work:
         for number in range(len(filings)):
             while second and len(beside) < _HANDED_ON and len(waiting) > 1:
                 filing, assets = waiting.popleft()
-                beside.append((filing, assets, second.begin(job, (filing, {}, assets))))
+                beside.append((filing, assets, second.make(job, (filing, {}, assets))))
             if second and beside and (not waiting or beside[0][2].done()):
                 filing, assets, made = beside.popleft()
                 self.progress(job, filing, number, len(filings))
-                second.wait(made)
+                second.outcome(made)
             else:
                 filing, assets = waiting.popleft()
                 self.progress(job, filing, number, len(filings))
@@ -419,7 +419,7 @@ class _Work:
                 ("answer", sweep_range(ANSWERED)),
                 *(("sweep", sweep_range(name)) for name in there),
             ]
-            beside.extend(second.begin(job, (None, tags, None)) for job, tags in jobs)
+            beside.extend(second.make(job, (None, tags, None)) for job, tags in jobs)
         self._sweep(here)
         if learned:
             self._await("train_page_ranker", beside)
@@ -454,17 +454,17 @@ class _Work:
     ) -> None:
         """Have parts of a job made by the second process, which then gives back what it held."""
         if self.second and self.apart and parts:
-            begun = [self.second.begin(job, (None, tags, assets)) for tags in parts]
+            begun = [self.second.make(job, (None, tags, assets)) for tags in parts]
             for number, made in enumerate(begun):
                 self.progress(job, "ahead", number, len(parts))
-                self.second.wait(made)
+                self.second.outcome(made)
             self.second.close()
 
     def _await(self, job: str, beside: deque[Future[bytes]]) -> None:
         """Wait for what the second process makes of a job, if it does."""
         if self.second and beside:
             self.progress(job, "ahead", 0, 1)
-            self.second.wait(beside.popleft())
+            self.second.outcome(beside.popleft())
 
     def _runnable(self, systems: Sequence[str]) -> tuple[list[str], dict[str, str]]:
         """Systems that can be run, and why the others cannot."""
