@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from operator import attrgetter
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
@@ -147,18 +148,6 @@ def _why_stale(
     return f"changed: {', '.join(changed)}" if known and changed else "made from something else"
 
 
-def _is_fresh(name: str, lake: Lake, filing: str, settings: Settings, *others: Any) -> bool:
-    """Whether the part of a filing, and its inputs in the lake, are there and it was made from them."""
-    partition = {"filing": filing}
-    info = lake.info(name, partition)
-    try:
-        return info is not None and info.fingerprint == part_made_from(
-            name, lake, partition, settings, *others
-        )
-    except LakeError:
-        return False
-
-
 def stale_filings(
     lake: Lake, settings: Settings, sources: Sequence[FilingSource], instance: dg.DagsterInstance
 ) -> list[str]:
@@ -182,12 +171,15 @@ def stale_on_demand(
     vectors = open_chunk_index(lake, encoder, settings, chunking).count_by_filing() if embedded else None
 
     def fresh(filing: str) -> bool:
-        if not _is_fresh(chunking.table, lake, filing, settings):
-            return False
-        if vectors is None:
-            return True
-        entry = lake.ledger_entry(chunking.index, filing) or {}
-        wanted = part_made_from(chunking.index, lake, {"filing": filing}, settings)
-        return entry.get("fingerprint") == wanted and entry.get("rows") == vectors[filing] > 0
+        partition, entry = {"filing": filing}, lake.ledger_entry(chunking.index, filing) or {}
+        info = lake.info(chunking.table, partition)
+        with suppress(LakeError):  # an input is missing
+            if info is None or info.fingerprint != part_made_from(chunking.table, lake, partition, settings):
+                return False
+            if vectors is None:
+                return True
+            wanted = part_made_from(chunking.index, lake, partition, settings)
+            return entry.get("fingerprint") == wanted and entry.get("rows") == vectors[filing] > 0
+        return False
 
     return [filing for filing in filings if not fresh(filing)]
