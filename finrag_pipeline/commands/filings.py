@@ -1,14 +1,16 @@
-"""The commands ``filings``, ``show`` and ``facts``: what the lake holds, and what was read from a filing."""
+"""The commands ``filings``, ``show``, ``facts`` and ``sql``: what the lake holds, and queries over it."""
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from finrag_pipeline.commands.console import Json, app, current_lake, out, plain, print_json, print_rows
+from finrag_pipeline.commands.console import Json, app, current_lake, hint, out, plain, print_json, print_rows
 
 Statement = Literal["income_statement", "comprehensive_income", "financial_position", "cash_flows", "equity"]
 
@@ -149,3 +151,40 @@ def _for_people(fact: dict[str, Any]) -> dict[str, Any]:
         "unit": " ".join(filter(None, (fact["currency"], fact["unit"]))),
         "page": fact["page"] + 1,
     }
+
+
+@app.command()
+def sql(
+    query: Annotated[
+        str | None, typer.Argument(help="One SELECT; without one, the tables and views are listed.")
+    ] = None,
+    to: Annotated[
+        Path | None, typer.Option(help="File to write the rows to: .csv, .parquet or .xlsx.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Query the lake in SQL (DuckDB); nothing is changed.
+
+    finrag sql "SELECT company, fiscal_year, Revenues FROM company_year"
+    """
+    from finrag_pipeline.services.sql import list_views, run_sql, write_rows
+
+    if query is None:
+        views = list_views(current_lake())
+        if as_json:
+            print_json(views)
+        else:
+            print_rows("Tables and views", ["name", "kind", "what"], views)
+            hint('Columns: finrag sql "DESCRIBE company_year"')
+        return
+    rows = run_sql(current_lake(), query)
+    if to is not None:
+        write_rows(rows, to)
+        out.print(f"{rows.num_rows} rows: {to}", markup=False, soft_wrap=True)
+    elif as_json:
+        sys.stdout.write(json.dumps(rows.to_pylist(), ensure_ascii=False, default=str) + "\n")
+    else:
+        import duckdb
+
+        with duckdb.connect() as connection:
+            connection.from_arrow(rows).show(max_width=out.width, max_rows=40, null_value="")
