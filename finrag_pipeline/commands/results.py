@@ -1,16 +1,19 @@
-"""The commands ``metrics``, ``export-run``, ``evaluate`` and ``report``: what was measured."""
+"""The commands that measure and show it: metrics, export-run, evaluate, report, reproduce and tables."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.table import Table
 
 from finrag_pipeline.commands.console import (
     Json,
+    announce,
     app,
     current_lake,
     current_settings,
@@ -24,9 +27,7 @@ from finrag_pipeline.commands.console import (
     print_table,
 )
 from finrag_pipeline.errors import LakeError, UsageError
-
-if TYPE_CHECKING:
-    from finrag_pipeline.settings import Settings
+from finrag_pipeline.settings import REPOSITORY, Settings
 
 
 @app.command()
@@ -241,3 +242,76 @@ def report(as_json: Json = False) -> None:
         print_json({"report": path})
     else:
         out.print(path, markup=False, soft_wrap=True)
+
+
+@app.command()
+def reproduce(
+    paper: Annotated[
+        Literal["page-scorer", "eval-rag", "financerag", "table-rag"] | None,
+        typer.Argument(help="The paper; every table with what it needs when absent."),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(envvar="FINRAG_DATA", help="Folder of public data: eval_rag, financerag, finqa, …"),
+    ] = None,
+    documents: Annotated[
+        int | None,
+        typer.Option(min=1, help="Documents of each corpus of FinanceRAG at most; drawn by the seed."),
+    ] = None,
+    queries: Annotated[
+        int | None,
+        typer.Option(min=1, help="Queries of each corpus of FinanceRAG at most; drawn by the seed."),
+    ] = None,
+    train: Annotated[
+        bool, typer.Option("--train", help="Train the encoder and the reranker of FinanceRAG's rows.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Print the tables of a paper, published figures beside those of this lake; see docs/reproduce.md."""
+    if paper is None:
+        from finrag_pipeline.services.experiments import PAPER_TABLES
+        from finrag_pipeline.services.reproduce import Printed
+
+        tables = [Printed("Tables of the papers", [asdict(table) for table in PAPER_TABLES])]
+    else:
+        from finrag_pipeline.services.reproduce import Options
+        from finrag_pipeline.services.reproduce import reproduce as run
+
+        tell = announce(as_json)
+        tables = run(paper, Options(current_settings(), data, documents, queries, train, tell))
+    if as_json:
+        print_json([asdict(table) for table in tables])
+        return
+    sys.stdout.write("\n".join(table.markdown() for table in tables))
+
+
+_LABELS = REPOSITORY / "finrag_pipeline_tests" / "golden" / "table_labels.jsonl"
+
+
+@app.command()
+def tables(
+    detector: Annotated[str, typer.Option(help="words, pymupdf or tatr; several with commas.")] = "words",
+    pdfs: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the PDFs of the labelled pages, FILING.pdf."),
+    ] = None,
+    labels: Annotated[Path, typer.Option(help="Labelled pages, one JSON object per line.")] = _LABELS,
+    ixbrl: Annotated[
+        Path | None,
+        typer.Option(help="Folder of filings in inline XBRL: printed to PDF, and scored by their tags."),
+    ] = None,
+) -> None:
+    """Score detectors of tables on labelled pages, and on filings in inline XBRL."""
+    from finrag_pipeline.tables.extract import detector_problem
+
+    if not (REPOSITORY / "benchmarks").is_dir():
+        raise UsageError("The benchmarks are not installed.", "Run it in a clone of the repository.")
+    for name in detector.split(","):
+        if problem := detector_problem(name, current_settings().tables):
+            raise UsageError(f"The detector {name} cannot run: {problem}", problem.command)
+    given = {"--pdfs": pdfs, "--labels": labels if pdfs else None, "--ixbrl": ixbrl}
+    paths = [part for option, path in given.items() if path for part in (option, str(path.absolute()))]
+    if not paths:
+        raise UsageError("There is nothing to score on.", "Give --pdfs, --ixbrl, or both.")
+    sys.path.insert(0, str(REPOSITORY))
+    import_module("benchmarks.tables").main(["--detector", detector, *paths])

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import tables as benchmark
 from benchmarks.printed_tags import BROWSERS
-from finrag_pipeline.commands import tables as command
+from finrag_pipeline.commands import results as command
 from finrag_pipeline.errors import UsageError
 from finrag_pipeline.settings import Settings, TableSettings
 from finrag_pipeline.tables.extract import get_detector
