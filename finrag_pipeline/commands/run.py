@@ -1,4 +1,4 @@
-"""The commands ``run``, ``ingest`` and ``index``: filings into the lake, and what is made of them."""
+"""Filings into the lake, and what is made of them: run, ingest, edgar, index, backfill, stale and train."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, Literal, NoReturn
 
 import typer
 
@@ -17,6 +17,7 @@ from finrag_pipeline.commands.console import (
     PARTLY,
     Json,
     ProgressBar,
+    announce,
     app,
     current_lake,
     current_settings,
@@ -27,6 +28,8 @@ from finrag_pipeline.commands.console import (
     print_rows,
     warn,
 )
+from finrag_pipeline.errors import UsageError
+from finrag_pipeline.settings import Settings
 
 
 @app.command()
@@ -194,3 +197,61 @@ def _print_examples(source: str) -> None:
     out.print("Try:")
     for question in EXAMPLES:
         out.print(f'  {command} ask "{question}"', markup=False, highlight=False, soft_wrap=True)
+
+
+Model = Literal["page_scorer", "reranker"]
+COLUMNS = ["fold", "policy", "best_epoch", "validation_page_rec", "tested_page_rec"]
+_SHOWN = {
+    "page_scorer": ("Page scorers", "page_scorer"),
+    "reranker": ("Rerankers, among the candidates of a filing", "finrag_rerank"),
+}
+
+
+def train_models(
+    settings: Settings, model: Model, folds: Sequence[str] | None, progress: Callable[[str], object]
+) -> list[dict[str, Any]]:
+    """Train models on the active benchmark; for each fold and policy the epoch kept and its page recall."""
+    from finrag_pipeline.orchestration.instance import open_materialiser
+    from finrag_pipeline.orchestration.partitions import trained_partitions
+    from finrag_pipeline.storage.lake import Lake
+
+    known = trained_partitions.get_partition_keys()
+    chosen = list(dict.fromkeys(folds or known))
+    if unknown := [fold for fold in chosen if fold not in known]:
+        raise UsageError(f"There is no fold '{unknown[0]}'.", f"Choose from: {', '.join(known)}.")
+    lake, rows = Lake(settings.lake).required(), []
+    with open_materialiser(settings) as materialiser:
+        for fold in chosen:
+            progress(f"training {fold}")
+            materialiser.run_or_raise(f"train_{model}", partition=fold)
+            if lake.info(model, {"fold": fold}) is None:
+                continue  # nothing to learn from outside this fold
+            for row in lake.read(model, {"fold": fold}).to_pylist():
+                if row["chosen"]:
+                    values = (fold, row["policy"], row["epoch"], row["page_rec"], row["tested_page_rec"])
+                    rows.append(dict(zip(COLUMNS, values, strict=True)))
+    return rows
+
+
+@app.command()
+def train(
+    model: Annotated[Model, typer.Argument(help="What to train.")],
+    folds: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this fold (fold_0 …, production); may be repeated."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Train a model on the active benchmark, for each fold without its questions, and one for searching.
+
+    A killed training goes on where it was. Hours without a GPU; the settings are FINRAG_PAGE_SCORER__… and
+    FINRAG_RERANKER_TRAINING__….
+    """
+    rows = train_models(current_settings(), model, folds, announce(as_json))
+    if as_json:
+        print_json(rows)
+        return
+    shown = [{k: f"{v:.3f}" if isinstance(v, float) else v for k, v in row.items()} for row in rows]
+    title, system = _SHOWN[model]
+    print_rows(f"{title}: PageRec@5", COLUMNS, shown)
+    hint(f"Next: finrag run --systems {system}")

@@ -9,7 +9,7 @@ import dagster as dg
 import pyarrow.compute as pc
 import pytest
 
-from finrag_pipeline.commands.train import train_models
+from finrag_pipeline.commands.run import train_models
 from finrag_pipeline.errors import BenchmarkError
 from finrag_pipeline.orchestration.partitions import (
     FOLD_COUNT,
