@@ -4,13 +4,15 @@ Concept: https://docs.dagster.io/guides/automate/sensors
 """
 
 import json
+import shlex
+import subprocess
 from contextlib import suppress
 
 import dagster as dg
+import httpx
 from dagster._core.definitions.freshness import FreshnessState
 
 from finrag_pipeline.filings.intake import file_state, settled_inbox_files
-from finrag_pipeline.orchestration.alerts import tell
 from finrag_pipeline.orchestration.jobs import JOBS
 from finrag_pipeline.orchestration.partitions import filings_partitions
 from finrag_pipeline.orchestration.resources import LakeResource, SettingsResource
@@ -22,6 +24,20 @@ from finrag_pipeline.storage.processes import PROCESS_TAG
 MAX_PER_TICK = 50
 EDGAR_SECONDS = 30.0
 """Time for fetching in one tick: Dagster gives a tick up after 60 seconds."""
+_PATIENCE = 20.0
+
+
+def tell(alert: str, text: str, **about: str) -> None:
+    """Give a message to ``alert``, JSON with ``text``: posted to an address, or a command's standard input.
+
+    Raises:
+        httpx.HTTPError, OSError, subprocess.SubprocessError: it did not get there.
+    """
+    message = {"text": text, **about}
+    if alert.startswith(("http://", "https://")):
+        httpx.post(alert, json=message, timeout=_PATIENCE).raise_for_status()
+    else:
+        subprocess.run(shlex.split(alert), input=json.dumps(message).encode(), timeout=_PATIENCE, check=True)
 
 
 @dg.sensor(

@@ -11,7 +11,6 @@ import pytest
 from dagster._core.definitions.freshness import FreshnessState
 
 from finrag_pipeline.orchestration import sensors
-from finrag_pipeline.orchestration.alerts import tell
 from finrag_pipeline.orchestration.resources import LakeResource
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.language_models.server import Reply, endpoint
@@ -30,7 +29,7 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_an_address_gets_json() -> None:
     with endpoint(Reply(200)) as server:
-        tell(server.base_url, "finrag: index_filing A failed.", run="r1")
+        sensors.tell(server.base_url, "finrag: index_filing A failed.", run="r1")
     assert server.requests == [{"text": "finrag: index_filing A failed.", "run": "r1"}]
 
 
