@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 
 from finrag_pipeline.answering.systems import ANSWER_SYSTEMS, AnswerSystem
 from finrag_pipeline.evaluation.benchmark import benchmark_filings, get_benchmark
-from finrag_pipeline.evaluation.summary import SLICED
 from finrag_pipeline.language_models.load import language_model_problem, load_language_model
 from finrag_pipeline.language_models.protocol import LanguageModel
 from finrag_pipeline.orchestration.lineage import versions
@@ -52,18 +51,6 @@ def scores_fingerprint(runs: str, questions: pa.Table) -> str:
     """What a part of ``retrieval_scores`` is made from, of runs with the fingerprint ``runs``."""
     gold = [questions[column].to_pylist() for column in ("question_id", "evidence", "gold_pages", "filing")]
     return fingerprint("retrieval_scores", *versions("retrieval_scores"), runs, gold)
-
-
-def sliced_by(store: Lake) -> tuple[pa.Table, dict[str, str], list[Any]]:
-    """Questions, source of each filing, and what of both the slices of metrics are made of.
-
-    That does not enter the scores.
-    """
-    rows = store.read_all("filings", ["filing", "source"]).to_pylist()
-    sources = {row["filing"]: row["source"] for row in rows}
-    questions = store.read("benchmark_questions")
-    of_questions = [questions[name].to_pylist() for name in SLICED]
-    return questions, sources, [*of_questions, [sources.get(one) for one in questions["filing"].to_pylist()]]
 
 
 class Sweep:
@@ -156,11 +143,6 @@ def measured_systems(store: Lake) -> set[str]:
     """Systems whose figures are published; all that were run before any are."""
     published = store.read_all("system_metrics", ["system"])["system"].to_pylist()
     return set(published) or {keys["system"] for table in _RESULTS for keys in store.partitions(table)}
-
-
-def others(store: Lake, table: str, left_out: Parts) -> list[dict[str, str]]:
-    """Hive keys of the parts of a table that are not left out."""
-    return [keys for keys in store.partitions(table) if (table, keys) not in left_out]
 
 
 class AnswerSweep:

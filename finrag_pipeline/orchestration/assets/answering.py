@@ -7,17 +7,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from finrag_pipeline.answering.systems import get_answer_system
-from finrag_pipeline.evaluation.summary import summarise
 from finrag_pipeline.orchestration.resources import get_encoder
 from finrag_pipeline.orchestration.steps import Part, Step, check, table_asset
-from finrag_pipeline.orchestration.sweeps import (
-    AnswerSweep,
-    answers_to_other_questions,
-    fold_questions,
-    others,
-    sliced_by,
-)
-from finrag_pipeline.schemas import ANSWER_SCORES, ANSWERS, FALSE_ANSWERS
+from finrag_pipeline.orchestration.sweeps import AnswerSweep, fold_questions
+from finrag_pipeline.schemas import ANSWERS, FALSE_ANSWERS
 
 if TYPE_CHECKING:
     from finrag_pipeline.evaluation.unanswerable import UnanswerableQuestion
@@ -86,25 +79,6 @@ def recorded_answers(part: Part) -> Step:
     step = part.made(make, wanted=wanted, partition=RECORDED)
     step.metadata = {"folders": len(folders)}
     return step
-
-
-@table_asset()
-def answer_metrics(part: Part) -> Step:
-    """Mean and document-cluster interval of every metric of answers, by system, space and slice."""
-    store = part.store
-    if stale := answers_to_other_questions(store):
-        systems = sorted({keys["system"] for _, keys in stale})
-        part.context.log.warning(f"answered other questions, ask them again: {', '.join(systems)}")
-    kept = others(store, "answer_scores", stale)
-    questions, sources, slices = sliced_by(store)
-
-    def make() -> pa.Table:
-        from finrag_pipeline.evaluation.answer_metrics import as_series
-
-        scores = [ANSWER_SCORES.empty_table(), *(store.read("answer_scores", keys) for keys in kept)]
-        return summarise(as_series(pa.concat_tables(scores)), questions, sources, part.values.evaluation)
-
-    return part.made(make, kept, slices)
 
 
 @table_asset()

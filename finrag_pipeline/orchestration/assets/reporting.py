@@ -1,6 +1,7 @@
 """Reporting: metrics with intervals, the retrieval gap, corpus statistics, the warehouse and the report."""
 
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -13,35 +14,70 @@ from finrag_pipeline.evaluation.benchmark import benchmark_filings, get_benchmar
 from finrag_pipeline.evaluation.retrieval_gap import answer_outcomes, read_texts
 from finrag_pipeline.evaluation.retrieval_gap import gap_counts as count_gap
 from finrag_pipeline.evaluation.retrieval_gap import retrieval_gap as measure_gap
-from finrag_pipeline.evaluation.summary import summarise
+from finrag_pipeline.evaluation.summary import SLICED, summarise
 from finrag_pipeline.orchestration.lineage import versions
 from finrag_pipeline.orchestration.steps import Part, Step, picture, table_asset
-from finrag_pipeline.orchestration.sweeps import measured_systems, others, sliced_by, stale_results
+from finrag_pipeline.orchestration.sweeps import (
+    Parts,
+    answers_to_other_questions,
+    measured_systems,
+    stale_results,
+)
 from finrag_pipeline.reporting.plots import gap_levels_plot, gap_plot, recall_curve
 from finrag_pipeline.reporting.tables import gap_markdown, metrics_markdown, statistics_markdown
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.sample import SAMPLE_NAME
-from finrag_pipeline.schemas import RETRIEVAL_SCORES
+from finrag_pipeline.schemas import TABLES
 from finrag_pipeline.services.sql import sql_views
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.warehouse import FILE, build_warehouse, lake_views
 
 
+def _summary(
+    part: Part,
+    table: str,
+    stale: Parts,
+    what: str,
+    series: Callable[[pa.Table], pa.Table] = lambda scores: scores,
+) -> Step:
+    """Means and intervals of what a table of scores holds, without what is stale."""
+    store = part.store
+    if stale:
+        systems = sorted({keys["system"] for _, keys in stale})
+        part.context.log.warning(f"{what}: {', '.join(systems)}")
+    kept = [keys for keys in store.partitions(table) if (table, keys) not in stale]
+    rows = store.read_all("filings", ["filing", "source"]).to_pylist()
+    sources = {row["filing"]: row["source"] for row in rows}
+    questions = store.read("benchmark_questions")
+    # What the slices are made of does not enter the scores.
+    slices = [questions[name].to_pylist() for name in SLICED]
+    slices.append([sources.get(one) for one in questions["filing"].to_pylist()])
+
+    def make() -> pa.Table:
+        scores = pa.concat_tables([TABLES[table].empty_table(), *(store.read(table, keys) for keys in kept)])
+        return summarise(series(scores), questions, sources, part.values.evaluation)
+
+    return part.made(make, kept, slices)
+
+
+@table_asset()
+def answer_metrics(part: Part) -> Step:
+    """Mean and document-cluster interval of every metric of answers, by system, space and slice."""
+
+    def series(scores: pa.Table) -> pa.Table:
+        from finrag_pipeline.evaluation.answer_metrics import as_series
+
+        return as_series(scores)
+
+    stale = answers_to_other_questions(part.store)
+    return _summary(part, "answer_scores", stale, "answered other questions, ask them again", series)
+
+
 @table_asset()
 def system_metrics(part: Part) -> Step:
     """Mean and document-cluster interval of every metric, system, space and slice."""
-    store, values = part.store, part.values
-    if stale := stale_results(store, values, part.run.corpora):
-        systems = sorted({keys["system"] for _, keys in stale})
-        part.context.log.warning(f"no longer measured, run them again: {', '.join(systems)}")
-    kept = others(store, "retrieval_scores", stale)
-    questions, sources, slices = sliced_by(store)
-
-    def make() -> pa.Table:
-        scores = [RETRIEVAL_SCORES.empty_table(), *(store.read("retrieval_scores", keys) for keys in kept)]
-        return summarise(pa.concat_tables(scores), questions, sources, values.evaluation)
-
-    step = part.made(make, kept, slices)
+    stale = stale_results(part.store, part.values, part.run.corpora)
+    step = _summary(part, "retrieval_scores", stale, "no longer measured, run them again")
     metrics = part.read()
     gap, recall = gap_plot(metrics, fmt="png"), recall_curve(metrics, fmt="png")
     step.metadata = {
