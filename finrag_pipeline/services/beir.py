@@ -31,7 +31,7 @@ from finrag_pipeline.evaluation.beir import (
 )
 from finrag_pipeline.evaluation.intervals import cluster_means
 from finrag_pipeline.filings.names import filing_id
-from finrag_pipeline.retrieval.component import NOTHING_LEARNED, Inputs, Learned, no_more
+from finrag_pipeline.retrieval.component import Inputs, no_more
 from finrag_pipeline.retrieval.fusion import WeightedSum, fuse_scores
 from finrag_pipeline.retrieval.spaces import Scope, Space
 from finrag_pipeline.retrieval.system import RetrievalSystem, run_system
@@ -108,10 +108,10 @@ class Documents:
             table = chunk_pages(pages, chunks, token_counter(encoder))
             lake.write(FIXED.table, table, made_from, {"filing": self.filing})
 
-    def inputs(self, system: RetrievalSystem, learned: Learned = NOTHING_LEARNED) -> Inputs:
+    def inputs(self, system: RetrievalSystem) -> Inputs:
         """What ``system`` searches."""
         corpus = self._corpora.over([self.filing], system)
-        return Inputs(corpus, learned, frozenset(self.corpus.queries.values()))
+        return Inputs(corpus, questions=frozenset(self.corpus.queries.values()))
 
     def problem(self, system: RetrievalSystem, inputs: Inputs) -> str | None:
         """Why ``system`` cannot be run on documents here; None when it can."""
@@ -120,9 +120,9 @@ class Documents:
         found = (component.problem(inputs) for component in system.components())
         return next(filter(None, found), None)
 
-    def ranked(self, system: RetrievalSystem, learned: Learned = NOTHING_LEARNED) -> Ranked:
+    def ranked(self, system: RetrievalSystem) -> Ranked:
         """Run a system on every query and score it."""
-        inputs = self.inputs(system, learned)
+        inputs = self.inputs(system)
         if problem := self.problem(system, inputs):
             return Ranked(None, problem=problem)
         questions = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -81,7 +81,6 @@ def evaluate(
     settings: Settings,
     questions_file: Path,
     systems: Sequence[str] = (),
-    progress: Callable[[str, int, int], object] = lambda system, number, total: None,
     changes: Mapping[str, str] = MappingProxyType({}),
 ) -> Evaluation:
     """Run systems with their production models on questions of a file, and score them; nothing is trained.
@@ -90,7 +89,6 @@ def evaluate(
         settings: settings of the lake.
         questions_file: CSV or JSON Lines, as `read_own_questions` reads them, or FinanceBench's.
         systems: names; the default system when empty.
-        progress: called with the system, its number and how many there are.
         changes: ``chunking``, ``encoder`` or ``reranker``; every system is also run with them changed.
 
     Raises:
@@ -120,8 +118,7 @@ def evaluate(
     calculator = Calculator.of_lake(lake, load_resolver(lake, filings))
     learned_from: dict[str, list[str]] = {}
     made: list[tuple[pa.Table, pa.Table, pa.Table]] = []
-    for number, system in enumerate(chosen):
-        progress(system.name, number, len(chosen))
+    for system in chosen:
         corpus = corpora.over(filings, system)
         inputs = Inputs(corpus, learned, frozenset(row["question"] for row in asked))
         if problem := not_run.get(system.name) or system.problem(inputs):
@@ -136,7 +133,6 @@ def evaluate(
         embed = corpus.encoder.embed_short
         answers = run_answers(reader, runs, asked, corpus.text, calculator, embed, None, settings)
         made.append((runs, scores, answers))
-    progress("", len(chosen), len(chosen))
     lists: dict[str, list[dict[str, Any]]] = {}
     if made:
         runs, scores, answers = map(pa.concat_tables, zip(*made, strict=True))

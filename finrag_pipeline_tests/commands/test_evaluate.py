@@ -111,12 +111,6 @@ class TestScores:
             assert f"{lake.filings[number]} p. 2" in row["pages"], "people count from one"
             assert (row["page_rec_5"], row["doc_rec_5"]) == (1.0, 1.0)
 
-    def test_progress(self, lake: IndexedLake, tmp_path: Path) -> None:
-        path = small_filings.write_lines(tmp_path / "asked.jsonl", [asked(lake, 0)])
-        steps: list[tuple[str, int, int]] = []
-        evaluate(lake.settings, path, ["bm25"], lambda *step: steps.append(step))
-        assert steps == [("bm25", 0, 1), ("", 1, 1)]
-
     def test_what_is_in_the_file_does_not_change_the_ranking(self, lake: IndexedLake, tmp_path: Path) -> None:
         """Gold pages and answers reach the metrics alone."""
         pages = []
