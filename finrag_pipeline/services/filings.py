@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -186,11 +186,11 @@ def page_content(lake: Lake, filing: str, label: int) -> dict[str, Any]:
     return {"filing": filing, "page": page, "page_label": str(label), "text": text, "tables": tables}
 
 
-def page_html(lake: Lake, filing: str, label: int, cells: Collection[str] = ()) -> str:
+def page_html(lake: Lake, filing: str, label: int, cell: str = "") -> str:
     """Page ``label``, counted from 1, of an HTML filing as a document that loads and runs nothing.
 
-    Marked are ``cells``: identifiers of facts, or anchors of ``page_tables``. The first is ``#marked``. Serve
-    it with the ``POLICY`` of `finrag_pipeline.filings.html_page`.
+    The ``cell`` of a fact, by the fact's identifier, is ``#marked``. Serve it with the ``POLICY`` of
+    `finrag_pipeline.filings.html_page`.
 
     Raises:
         UsageError: there is no such filing or page, or it did not come as HTML.
@@ -199,13 +199,10 @@ def page_html(lake: Lake, filing: str, label: int, cells: Collection[str] = ()) 
     filing, page = require_page(lake, filing, label)
     if get_source(lake, filing).source != "html":
         raise UsageError(f"{filing} did not come as HTML.", "Look at its picture: finrag show FILING PAGE.")
-    wanted = dict.fromkeys(cells, "used")
-    if named := {cell for cell in cells if not cell.startswith(("#", "/"))}:
-        for cell in rows_on_page(lake, "page_tables", filing, page):
-            place = ":".join(str(cell[name]) for name in ("filing", "page", "table", "row", "column"))
-            if place in named and cell["anchor"]:
-                wanted[cell["anchor"]] = "used"
-    return _html(lake, filing, page, wanted)
+    parts = ("filing", "page", "table", "row", "column")
+    cells = rows_on_page(lake, "page_tables", filing, page) if cell else []
+    found = [one["anchor"] for one in cells if ":".join(str(one[part]) for part in parts) == cell]
+    return _html(lake, filing, page, dict.fromkeys(filter(None, found), "used"))
 
 
 def _html(lake: Lake, filing: str, page: int, marks: Mapping[str, str]) -> str:

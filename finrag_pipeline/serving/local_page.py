@@ -135,9 +135,7 @@ def add_local_page(app: FastAPI, service: SearchService) -> None:
     @app.get("/pages/{filing}/{label}.html", include_in_schema=False)
     async def html(filing: str, label: int, cell: str = "") -> HTMLResponse:
         headers = {"Content-Security-Policy": POLICY, "Cache-Control": "no-cache"}
-        return HTMLResponse(
-            await service.read(page_html, filing, label, [cell] if cell else []), headers=headers
-        )
+        return HTMLResponse(await service.read(page_html, filing, label, cell), headers=headers)
 
     files = StaticFiles(directory=TEMPLATES)
 
