@@ -7,11 +7,11 @@ show a model that alone.
 
 from __future__ import annotations
 
-import functools
 import json
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
+from contextlib import asynccontextmanager
 from importlib.metadata import version
-from typing import Annotated, Any, Literal, ParamSpec
+from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI
 from mcp.server.mcpserver import Image, MCPServer
@@ -44,7 +44,6 @@ MOST_FACTS = 50
 LONGEST_TEXT = 60_000
 """Characters of one result; what is longer is cut, and says so."""
 
-_P = ParamSpec("_P")
 _READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 
 Question = Annotated[str, Field(min_length=1, max_length=MAX_QUESTION_CHARACTERS, description="In words.")]
@@ -109,27 +108,18 @@ def _bounded(value: Any) -> Any:
     return [_bounded(one) for one in value[:MOST_ROWS]] if isinstance(value, list) else value
 
 
-def _told(
-    error: type[Exception], service: SearchService
-) -> Callable[[Callable[_P, Awaitable[Any]]], Callable[_P, Awaitable[Any]]]:
-    """Waits until models are loaded, and tells a problem and its remedy as ``error``."""
-
-    def decorate(work: Callable[_P, Awaitable[Any]]) -> Callable[_P, Awaitable[Any]]:
-        @functools.wraps(work)
-        async def call(*args: _P.args, **kwargs: _P.kwargs) -> Any:
-            try:
-                await service.until_loaded()
-                return await work(*args, **kwargs)
-            except FinragError as problem:
-                raise error(str(problem)) from problem
-
-        return call
-
-    return decorate
+@asynccontextmanager
+async def _told(error: type[Exception], service: SearchService) -> AsyncIterator[None]:
+    """Waits until models are loaded, and tells a problem and its remedy as ``error``; also a decorator."""
+    try:
+        await service.until_loaded()
+        yield
+    except FinragError as problem:
+        raise error(str(problem)) from problem
 
 
 def _add_tools(server: MCPServer[Any], service: SearchService) -> None:
-    def tool(work: Callable[_P, Awaitable[Any]]) -> None:
+    def tool(work: Callable[..., Coroutine[Any, Any, Any]]) -> None:
         server.tool(annotations=_READS, structured_output=False)(_told(ToolError, service)(work))
 
     @tool
