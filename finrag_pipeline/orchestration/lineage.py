@@ -93,17 +93,6 @@ def part_fingerprint(name: str, parts: Mapping[str, Any]) -> str:
     return fingerprint(name, *parts["code"], *between, *parts["source"])
 
 
-def part_made_from(
-    name: str, store: Lake, partition: Mapping[str, str], settings: Settings, *others: Any
-) -> str:
-    """Fingerprint of a part as it should be.
-
-    Raises:
-        LakeError: an input of the same partition is missing.
-    """
-    return part_fingerprint(name, made_from(name, store, partition, settings, *others))
-
-
 def short_hashes(parts: Mapping[str, Any]) -> str:
     """What the ledger keeps of `made_from`: JSON of a short hash of each, to tell later what has changed."""
     return canonical_json({kind: fingerprint(value)[:8] for kind, value in parts.items()})
@@ -170,16 +159,19 @@ def stale_on_demand(
     encoder = get_encoder(settings, lake)
     vectors = open_chunk_index(lake, encoder, settings, chunking).count_by_filing() if embedded else None
 
+    def wanted(name: str, filing: str) -> str:
+        return part_fingerprint(name, made_from(name, lake, {"filing": filing}, settings))
+
     def fresh(filing: str) -> bool:
-        partition, entry = {"filing": filing}, lake.ledger_entry(chunking.index, filing) or {}
-        info = lake.info(chunking.table, partition)
+        info = lake.info(chunking.table, {"filing": filing})
         with suppress(LakeError):  # an input is missing
-            if info is None or info.fingerprint != part_made_from(chunking.table, lake, partition, settings):
+            if info is None or info.fingerprint != wanted(chunking.table, filing):
                 return False
             if vectors is None:
                 return True
-            wanted = part_made_from(chunking.index, lake, partition, settings)
-            return entry.get("fingerprint") == wanted and entry.get("rows") == vectors[filing] > 0
+            entry = lake.ledger_entry(chunking.index, filing) or {}
+            made = entry.get("fingerprint") == wanted(chunking.index, filing)
+            return made and entry.get("rows") == vectors[filing] > 0
         return False
 
     return [filing for filing in filings if not fresh(filing)]
