@@ -251,12 +251,10 @@ class OpenLake:
             UsageError: there is no such filing, page or table.
             LakeError: the tables of the filing have not been made.
         """
-        from finrag_pipeline.reporting.page_pictures import table_outlines
-        from finrag_pipeline.services.filings import require_page, rows_on_page, table_grids
+        from finrag_pipeline.services.filings import page_content
 
-        name, place = require_page(self._lake, filing, page)
-        cells = rows_on_page(self._lake, "page_tables", name, place)
-        grids = {one["table"]: one for one in table_grids(cells)}
+        content = page_content(self._lake, filing, page)
+        name, grids = content["filing"], {one["table"]: one for one in content["tables"]}
         if number not in grids:
             have = f"It has tables {', '.join(map(str, grids))}." if grids else "It has none."
             raise UsageError(f"Page {page} of {name} has no table {number}.", have)
@@ -266,7 +264,6 @@ class OpenLake:
         texts = texts or [""] * len(found["grid"][0])
         named = [text if text and texts.count(text) == 1 else f"{text} [{n}]" for n, text in enumerate(texts)]
         schema = pa.schema([(text.strip(), pa.string()) for text in named])
-        outline = table_outlines(cells).get(number)
         return PageTable(
             found["caption"] or f"Table {number}",
             pa.table([[row[place] for row in body] for place in range(len(named))], schema=schema),
@@ -274,7 +271,7 @@ class OpenLake:
             str(page),
             tuple(map(tuple, headers)),
             tuple(found["scales"]),
-            self._picture(name, place, [outline]) if outline else None,
+            self._picture(name, content["page"], [found["box"]]) if found["box"] else None,
         )
 
     def filings(self) -> Rows:
