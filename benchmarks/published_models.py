@@ -1,7 +1,7 @@
 """Folders of models with the file names, configuration and tensors of the published ones, and random weights.
 
-Vocabularies are trained on texts that are given, and smaller. ``small`` keeps files and names of tensors, and
-makes layers fewer and narrower, for machines without a GPU.
+Vocabularies are trained on texts that are given, and smaller. Transformers of words keep files and names of
+tensors, with layers that are fewer and narrower, for machines without a GPU.
 """
 
 from __future__ import annotations
@@ -21,14 +21,11 @@ TABLE_CLASSES = (
 """Classes of the structure model, in its order."""
 
 
-def write_bge_m3(folder: Path, texts: Sequence[str], small: bool = True) -> Path:
+def write_bge_m3(folder: Path, texts: Sequence[str]) -> Path:
     """BAAI/bge-m3: XLM-RoBERTa large in ``pytorch_model.bin``, the first token pooled, pickles beside it."""
     import torch
 
-    config = {"architectures": ["XLMRobertaModel"], **_xlm_roberta(small)}
-    vocabulary = _unigram(folder, texts, positions=8192)
-    words = {"vocab_size": vocabulary if small else 250002}
-    _write_transformer(folder, "XLMRobertaModel", config | words, pickled=True)
+    _write_xlm_roberta(folder, texts, "XLMRobertaModel", pickled=True)
     kinds = {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"}
     modules = [
         {"idx": n, "name": str(n), "path": path, "type": f"sentence_transformers.models.{kind}"}
@@ -36,24 +33,21 @@ def write_bge_m3(folder: Path, texts: Sequence[str], small: bool = True) -> Path
     ]
     _write_json(folder / "modules.json", modules)
     _write_json(folder / "sentence_bert_config.json", {"max_seq_length": 8192, "do_lower_case": False})
-    pooling = {"word_embedding_dimension": config["hidden_size"], "pooling_mode_cls_token": True}
+    pooling = {"word_embedding_dimension": _NARROW["hidden_size"], "pooling_mode_cls_token": True}
     modes = ("mean_tokens", "max_tokens", "mean_sqrt_len_tokens")
     _write_json(folder / "1_Pooling/config.json", pooling | {f"pooling_mode_{one}": False for one in modes})
     for name in ("colbert_linear.pt", "sparse_linear.pt"):
-        torch.save({"weight": torch.zeros(1, config["hidden_size"]), "bias": torch.zeros(1)}, folder / name)
+        torch.save({"weight": torch.zeros(1, _NARROW["hidden_size"]), "bias": torch.zeros(1)}, folder / name)
     return folder
 
 
-def write_reranker(folder: Path, texts: Sequence[str], small: bool = True) -> Path:
+def write_reranker(folder: Path, texts: Sequence[str]) -> Path:
     """BAAI/bge-reranker-v2-m3: XLM-RoBERTa large with one output, safetensors."""
     one = {"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}}
-    config = {"architectures": ["XLMRobertaForSequenceClassification"], **one, **_xlm_roberta(small)}
-    vocabulary = _unigram(folder, texts, positions=8192)
-    words = {"vocab_size": vocabulary if small else 250002}
-    return _write_transformer(folder, config["architectures"][0], config | words)
+    return _write_xlm_roberta(folder, texts, "XLMRobertaForSequenceClassification", **one)
 
 
-def write_splade(folder: Path, texts: Sequence[str], small: bool = True) -> Path:
+def write_splade(folder: Path, texts: Sequence[str]) -> Path:
     """naver/splade-cocondenser-ensembledistil: BERT base with its masked-word head, a pickle."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
@@ -69,11 +63,8 @@ def write_splade(folder: Path, texts: Sequence[str], small: bool = True) -> Path
     names = dict(zip(("pad", "unk", "cls", "sep", "mask"), specials, strict=True))
     _write_tokenizer(folder, tokenizer, "BertTokenizer", 512, names)
     config = {
-        **{"architectures": ["BertForMaskedLM"], "model_type": "bert", "hidden_size": 768},
-        **{"num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072},
-        **{"max_position_embeddings": 512, "type_vocab_size": 2, "hidden_act": "gelu", "pad_token_id": 0},
-        **(_NARROW if small else {}),
-        "vocab_size": tokenizer.get_vocab_size() if small else 30522,
+        **{"model_type": "bert", "max_position_embeddings": 512, "type_vocab_size": 2, "hidden_act": "gelu"},
+        **{"pad_token_id": 0, "vocab_size": tokenizer.get_vocab_size()},
     }
     return _write_transformer(folder, "BertForMaskedLM", config, pickled=True)
 
@@ -105,15 +96,10 @@ def write_table_transformer(folder: Path, labels: Sequence[str], queries: int, p
     side = {"longest_edge": 800 if queries == 15 else 1000}
     mean, deviation = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
     picture = {
-        "do_resize": True,
-        "do_normalize": True,
-        "size": side,
-        "image_mean": mean,
-        "image_std": deviation,
+        **{"feature_extractor_type": "DetrFeatureExtractor", "do_resize": True, "do_normalize": True},
+        **{"size": side, "image_mean": mean, "image_std": deviation},
     }
-    _write_json(
-        folder / "preprocessor_config.json", {"feature_extractor_type": "DetrFeatureExtractor", **picture}
-    )
+    _write_json(folder / "preprocessor_config.json", picture)
     _write_weights(folder, dict(_table_transformer(len(labels), queries)), pickled)
     return folder
 
@@ -167,27 +153,19 @@ def _table_transformer(classes: int, queries: int) -> Iterator[tuple[str, Any]]:
         yield from linear(f"bbox_predictor.layers.{layer}", width, 256)
 
 
-def _xlm_roberta(small: bool) -> dict[str, Any]:
-    """Configuration of XLM-RoBERTa large with 8,192 tokens."""
-    return {
-        **{
-            "model_type": "xlm-roberta",
-            "hidden_size": 1024,
-            "num_hidden_layers": 24,
-            "intermediate_size": 4096,
-        },
-        **{
-            "num_attention_heads": 16,
-            "max_position_embeddings": 8194,
-            "type_vocab_size": 1,
-            "pad_token_id": 1,
-        },
-        **{"bos_token_id": 0, "eos_token_id": 2, "layer_norm_eps": 1e-5, "hidden_act": "gelu"},
-        **(_NARROW if small else {}),
+def _write_xlm_roberta(
+    folder: Path, texts: Sequence[str], kind: str, pickled: bool = False, **more: Any
+) -> Path:
+    """A model of XLM-RoBERTa's kind with 8,192 tokens, and its tokenizer."""
+    config = {
+        **{"model_type": "xlm-roberta", "max_position_embeddings": 8194, "type_vocab_size": 1},
+        **{"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2, "layer_norm_eps": 1e-5},
+        **{"hidden_act": "gelu", "vocab_size": _unigram(folder, texts), **more},
     }
+    return _write_transformer(folder, kind, config, pickled)
 
 
-def _unigram(folder: Path, texts: Sequence[str], positions: int) -> int:
+def _unigram(folder: Path, texts: Sequence[str]) -> int:
     """Write a tokenizer of XLM-RoBERTa's kind; the size of its vocabulary, which is smaller."""
     from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 
@@ -200,9 +178,8 @@ def _unigram(folder: Path, texts: Sequence[str], positions: int) -> int:
         single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
     )
     names = dict(zip(("bos", "pad", "eos", "unk", "mask"), specials, strict=True))
-    _write_tokenizer(
-        folder, tokenizer, "XLMRobertaTokenizer", positions, names | {"cls": "<s>", "sep": "</s>"}
-    )
+    names |= {"cls": "<s>", "sep": "</s>"}
+    _write_tokenizer(folder, tokenizer, "XLMRobertaTokenizer", 8192, names)
     return int(tokenizer.get_vocab_size())
 
 
@@ -220,6 +197,7 @@ def _write_transformer(folder: Path, kind: str, config: dict[str, Any], pickled:
     import transformers
 
     torch.manual_seed(17)
+    config = {"architectures": [kind], **config, **_NARROW}
     known = {name: value for name, value in config.items() if name not in ("architectures", "model_type")}
     of = transformers.XLMRobertaConfig if config["model_type"] == "xlm-roberta" else transformers.BertConfig
     model = getattr(transformers, kind)(of(**known, initializer_range=0.1))
