@@ -7,6 +7,10 @@ drifts changes both. Run one: ``python -m benchmarks.bm25 --help``; all: ``make 
 from __future__ import annotations
 
 import argparse
+import sys
+
+FINRAG = (sys.executable, "-m", "finrag_pipeline.cli")
+"""The command line as a program of its own."""
 
 
 def arguments(description: str | None) -> argparse.ArgumentParser:

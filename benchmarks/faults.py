@@ -29,6 +29,7 @@ from typing import Any
 
 import psutil
 
+from benchmarks import FINRAG
 from finrag_pipeline.errors import FinragError
 from finrag_pipeline.filings.names import filing_id
 from finrag_pipeline.orchestration.healing import set_aside_damage
@@ -68,14 +69,7 @@ class Trial:
 
     def start(self, *arguments: object, **options: Any) -> subprocess.Popen[bytes]:
         """The command line as a process of its own."""
-        command = [
-            sys.executable,
-            "-m",
-            "finrag_pipeline.cli",
-            "--lake",
-            str(self.root),
-            *map(str, arguments),
-        ]
+        command = [*FINRAG, "--lake", str(self.root), *map(str, arguments)]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         variables = {name: value for name, value in os.environ.items() if name != "DAGSTER_HOME"}
         return subprocess.Popen(command, env=variables, **quiet, **options)
@@ -149,11 +143,8 @@ def twice(trial: Trial) -> None:
 PARTS = ("filings", "filing_pages", "page_tables", "statement_facts", "page_profiles", "page_sentences")
 FAULTS: dict[str, tuple[bool, Callable[[Trial], object]]] = {
     **{
-        f"flipped bytes in a part of `{table}`": (
-            True,
-            lambda t, p=table: flip(t, f"parquet/{p}/*/data.parquet"),
-        )
-        for table in (*PARTS, "filing_chunks")
+        f"flipped bytes in a part of `{one}`": (True, lambda t, p=one: flip(t, f"parquet/{p}/*/data.parquet"))
+        for one in (*PARTS, "filing_chunks")
     },
     "a part cut short": (True, lambda t: cut(t, "parquet/*/filing=*/data.parquet")),
     "a part lost": (True, lambda t: lose(t, "parquet/*/filing=*/data.parquet")),

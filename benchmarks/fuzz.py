@@ -23,6 +23,7 @@ from contextlib import suppress
 from pathlib import Path
 from unittest.mock import patch
 
+from benchmarks import FINRAG
 from finrag_pipeline.errors import FilingError, FinragError
 from finrag_pipeline.sample.generate import write_sample
 
@@ -125,7 +126,7 @@ def _fuzz_service(seconds: int) -> int:
     from urllib.request import urlopen
 
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
-        finrag = [sys.executable, "-m", "finrag_pipeline.cli", "--lake", str(Path(folder, "lake"))]
+        finrag = [*FINRAG, "--lake", str(Path(folder, "lake"))]
         files = sorted((write_sample(Path(folder, "sample")) / "pdfs").glob("*.pdf"))[:2]
         subprocess.run([*finrag, "ingest", *map(str, files)], check=True, stdout=subprocess.DEVNULL)
         port, end = "8667", time.monotonic() + seconds

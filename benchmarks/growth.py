@@ -28,6 +28,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from benchmarks import FINRAG, arguments
 from finrag_pipeline.evaluation.benchmark import get_benchmark
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
@@ -52,9 +53,9 @@ def size_of(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def each_in_a_process(arguments: Sequence[str]) -> tuple[dict[str, Any], float, int]:
+def each_in_a_process(options: Sequence[str]) -> tuple[dict[str, Any], float, int]:
     """What ``growth`` prints with other arguments, its processor seconds and its peak memory in bytes."""
-    command = [sys.executable, "-m", "benchmarks.growth", *arguments]
+    command = [sys.executable, "-m", "benchmarks.growth", *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout
     printed = process.stdout.read()
@@ -76,14 +77,7 @@ def ingest(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     environment.pop("DAGSTER_HOME", None)
     seconds = 0.0
     for last, count in zip([0, *options.counts], options.counts, strict=False):
-        command = [
-            sys.executable,
-            "-m",
-            "finrag_pipeline.cli",
-            "ingest",
-            *map(str, files[last:count]),
-            "--json",
-        ]
+        command = [*FINRAG, "ingest", *map(str, files[last:count]), "--json"]
         process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
         _, _, used = os.wait4(process.pid, 0)
         seconds += used.ru_utime + used.ru_stime
@@ -376,9 +370,7 @@ def plot(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = arguments(__doc__)
     commands = [stages, ingest, search, one_search, vectors, one_index, ticks, plot]
     by_name = {one.__name__.replace("_", "-"): one for one in commands}
     parser.add_argument("command", choices=by_name)

@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from benchmarks import arguments
+from benchmarks import FINRAG, arguments
 from benchmarks.published_models import (
     DETECTED,
     TABLE_CLASSES,
@@ -125,8 +125,7 @@ def finrag(
     arguments: list[str], environment: dict[str, str], **options: object
 ) -> subprocess.CompletedProcess:
     """Run a command of ``finrag``."""
-    command = [sys.executable, "-m", "finrag_pipeline.cli", *arguments]
-    return subprocess.run(command, env=environment, check=False, **options)
+    return subprocess.run([*FINRAG, *arguments], env=environment, check=False, **options)
 
 
 def main() -> None:

@@ -32,6 +32,7 @@ from urllib.error import HTTPError
 from urllib.parse import quote
 from urllib.request import urlopen
 
+from benchmarks import FINRAG
 from finrag_pipeline.sample.generate import write_sample
 from finrag_pipeline.schemas import PER_FILING
 from finrag_pipeline.settings import REPOSITORY
@@ -122,7 +123,7 @@ def done(lake: Lake, filing: str) -> bool:
 def soak(minutes: int, originals: list[Path], folder: Path) -> list[tuple[str, Any]]:
     """Run it; the figures."""
     lake = folder / "lake"
-    finrag = (sys.executable, "-m", "finrag_pipeline.cli", "--lake", str(lake))
+    finrag = (*FINRAG, "--lake", str(lake))
     subprocess.run([*finrag, "ingest", str(originals[0])], check=True, stdout=subprocess.DEVNULL)
     dagster = str(Path(sys.executable).with_name("dagster-daemon"))
     daemon = start(lake, dagster, "run", "-w", str(REPOSITORY / "workspace.yaml"))

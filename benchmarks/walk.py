@@ -35,7 +35,7 @@ from playwright.sync_api import sync_playwright
 from rich.console import Console
 from rich.text import Text
 
-from benchmarks import arguments
+from benchmarks import FINRAG, arguments
 
 QUESTION = "What was Torvexley's capital expenditure in FY2023, in USD millions?"
 NO_ANSWER = "What were sales to astronauts?"
@@ -56,7 +56,6 @@ QUERIES = (
     " WHERE concept = 'PaymentsToAcquirePropertyPlantAndEquipment' ORDER BY ALL DESC LIMIT 9",
     "SELECT filing, page_label FROM page_text WHERE text ILIKE '%covenant%'",
 )
-FINRAG = (sys.executable, "-m", "finrag_pipeline.cli")
 _COLUMNS = 96
 _COLOURS = 128
 _DRAWN = "(image => image.complete && image.naturalWidth)(document.querySelector('{} img'))"
