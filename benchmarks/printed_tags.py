@@ -17,12 +17,12 @@ import subprocess
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isclose
 from pathlib import Path
 from typing import Any
 
 import pymupdf
 
+from benchmarks.table_metrics import covering, exact, smallest
 from finrag_pipeline.filings import xbrl
 from finrag_pipeline.filings.html import read_html
 from finrag_pipeline.tables.model import Box
@@ -182,22 +182,16 @@ def outcomes(
         facts: primary facts by page, table, row and column.
     """
     tag = number.tags[0]
-    x, y = (number.box.x0 + number.box.x1) / 2, (number.box.y0 + number.box.y1) / 2
-    here = [cell for cell in cells if cell["x0"] <= x <= cell["x1"] and cell["y0"] <= y <= cell["y1"]]
-    cell = min(here, key=lambda one: (one["x1"] - one["x0"]) * (one["y1"] - one["y0"]), default=None)
+    cell = smallest(covering(number.box, cells))
     size = abs(tag.value or 0.0)
     printed = 0.0 if cell and cell["kind"] == "missing" else cell and cell["printed"]
     exponent = tag.exponent or 0
-    if (
-        cell is None
-        or cell["value"] is None
-        or printed is None
-        or not _same(abs(printed), size / 10.0**exponent)
-    ):
+    alike = printed is not None and exact(abs(printed), size / 10.0**exponent)
+    if cell is None or cell["value"] is None or not alike:
         return {"found": False}, cell
-    read = {"found": True, "value": _same(abs(cell["value"]), size)}
+    read = {"found": True, "value": exact(abs(cell["value"]), size)}
     if size:
-        read["scale"] = _same(cell["scale"], 10.0**exponent)
+        read["scale"] = exact(cell["scale"], 10.0**exponent)
         read["sign"] = (printed < 0) == number.negative
     days = cell["period_start"], cell["period_end"]
     read["period"] = any(days == (one.context.start, one.context.end) for one in number.tags)
@@ -209,7 +203,3 @@ def outcomes(
         if concept:
             read["concept"] = concept in own
     return read, cell
-
-
-def _same(one: float, other: float) -> bool:
-    return isclose(one, other, rel_tol=1e-9)

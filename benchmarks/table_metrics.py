@@ -184,52 +184,44 @@ def adjacency_rates(labelled: Iterable[Iterable[Cell]], detected: Iterable[Itera
     return Rates(truth.total(), guess.total(), (truth & guess).total())
 
 
-@dataclass(frozen=True)
-class ReadCell:
-    """What became of a chosen cell.
-
-    Attributes:
-        found: a cell of ``page_tables`` covers its centre.
-        printed, value, scale, unit: whether each is as labelled; False where the cell is not found.
-        period_end: whether the end of its period is as labelled; None where none is labelled.
-    """
-
-    found: bool
-    printed: bool
-    value: bool
-    scale: bool
-    unit: bool
-    period_end: bool | None
+def covering(box: Sequence[float], cells: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Rows of ``page_tables`` of a page that cover the centre of a box (x0, y0, x1, y1)."""
+    x0, y0, x1, y1 = box
+    x, y = (x0 + x1) / 2, (y0 + y1) / 2
+    return [
+        cell
+        for cell in cells
+        if cell["x0"] is not None and cell["x0"] <= x <= cell["x1"] and cell["y0"] <= y <= cell["y1"]
+    ]
 
 
-def read_cell(label: Mapping[str, Any], cells: Iterable[Mapping[str, Any]]) -> ReadCell:
+def smallest(cells: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The row of ``page_tables`` with the smallest box; None of none."""
+    return min(cells, key=lambda one: (one["x1"] - one["x0"]) * (one["y1"] - one["y0"]), default=None)
+
+
+def read_cell(label: Mapping[str, Any], cells: Iterable[Mapping[str, Any]]) -> dict[str, bool | None]:
     """Compares a chosen cell of a labelled page with the cells of that page.
 
     Args:
         label: with ``box`` (x0, y0, x1, y1 in points), ``printed``, ``value``, ``scale``, ``unit`` and
             ``period_end`` (ISO date or None).
         cells: rows of ``page_tables`` of that page. Where several cover the centre, the smallest counts.
+
+    Returns:
+        Whether the cell is ``found``, and whether ``printed``, ``value``, ``scale``, ``unit`` and
+        ``period_end`` are as labelled; None for the last where none is labelled.
     """
-    x0, y0, x1, y1 = label["box"]
-    x, y = (x0 + x1) / 2, (y0 + y1) / 2
-    covering = [
-        cell
-        for cell in cells
-        if cell["x0"] is not None and cell["x0"] <= x <= cell["x1"] and cell["y0"] <= y <= cell["y1"]
-    ]
-    dated = label["period_end"]
-    if not covering:
-        return ReadCell(False, False, False, False, False, None if dated is None else False)
-    cell = min(covering, key=lambda one: (one["x1"] - one["x0"]) * (one["y1"] - one["y0"]))
-    return ReadCell(
-        found=True,
-        printed=_exact(cell["printed"], label["printed"]),
-        value=_exact(cell["value"], label["value"]),
-        scale=_exact(cell["scale"], label["scale"]),
-        unit=cell["unit"] == label["unit"],
-        period_end=None if dated is None else str(cell["period_end"]) == dated,
-    )
+    cell = smallest(covering(label["box"], cells))
+    read: dict[str, bool | None] = {"found": cell is not None}
+    for name in ("printed", "value", "scale"):
+        read[name] = cell is not None and exact(cell[name], label[name])
+    read["unit"] = cell is not None and cell["unit"] == label["unit"]
+    end = label["period_end"]
+    read["period_end"] = None if end is None else cell is not None and str(cell["period_end"]) == end
+    return read
 
 
-def _exact(value: float | None, truth: float) -> bool:
+def exact(value: float | None, truth: float) -> bool:
+    """Whether a number is the true one."""
     return value is not None and isclose(value, truth, rel_tol=TOLERANCE)

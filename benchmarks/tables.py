@@ -29,6 +29,7 @@ from benchmarks.table_metrics import (
     Detections,
     Rates,
     adjacency_rates,
+    covering,
     detection_rates,
     ious,
     match_tables,
@@ -101,13 +102,13 @@ def score_page(
         missed[str(threshold)] = table_errors(labelled, detected, matched)
     wrong = []
     for one in label["cells"]:
-        read = asdict(read_cell(one, cells))
+        read = read_cell(one, cells)
         read["value and scale"] = read["value"] and read["scale"]
         for name in READINGS:
             if read[name] is not None:
                 scores.cells[name].append((filing, read[name]))
         if not all(right is None or right for right in read.values()):
-            wrong.append({"label": one, "read": read, "cells": covering(one, cells)})
+            wrong.append({"label": one, "read": read, "cells": shown(covering(one["box"], cells))})
     if wrong or any(any(lists.values()) for lists in missed.values()):
         scores.errors.append({"filing": filing, "page": label["page"], "tables": missed, "cells": wrong})
 
@@ -137,14 +138,11 @@ def _overlaps(overlap: np.ndarray, boxes: Sequence[Box]) -> list[dict[str, Any]]
     ]
 
 
-def covering(label: Mapping[str, Any], cells: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    x0, y0, x1, y1 = label["box"]
-    x, y = (x0 + x1) / 2, (y0 + y1) / 2
+def shown(cells: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     names = ("table", "row", "column", "text", "kind", "printed", "value", "scale", "scale_source", "unit")
     return [
         {name: cell[name] for name in (*names, "reason")} | {"period_end": str(cell["period_end"])}
         for cell in cells
-        if cell["x0"] is not None and cell["x0"] <= x <= cell["x1"] and cell["y0"] <= y <= cell["y1"]
     ]
 
 
@@ -225,15 +223,8 @@ def miss(
         "place": number.statement or number.note,
         "page": number.page + 1,
         "tags": [
-            (
-                one.name,
-                one.printed,
-                one.value,
-                str(one.context.start),
-                str(one.context.end),
-                one.context.members,
-            )
-            for one in number.tags
+            (one.name, one.printed, one.value, str(of.start), str(of.end), of.members)
+            for one, of in ((one, one.context) for one in number.tags)
         ],
         "wrong": [name for name, right in read.items() if not right],
         "cell": cell and {name: str(cell[name]) for name in (*names, *days)},
