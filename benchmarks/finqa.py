@@ -36,14 +36,13 @@ OVERLAPS = ("fb_company", "fb_corpus_company", "fb_doc_overlap", "fb_corpus_over
 _SCALES = (1.0, 1e3, 1e6, 1e9)
 
 
-def read_questions(folder: Path, split: str) -> list[dict[str, Any]]:
-    """Questions of a part, "train", "dev" or "test", whose page is known and that no benchmark shares."""
-    lines = (folder / "finqa_qa.jsonl").read_text("utf-8").splitlines()
-    every = (json.loads(line) for line in lines)
+def read_questions(folder: Path, *splits: str) -> list[dict[str, Any]]:
+    """Questions of parts, "train", "dev" or "test", whose page is known and that no benchmark shares."""
+    every = map(json.loads, (folder / "finqa_qa.jsonl").read_text("utf-8").splitlines())
     return [
         one
         for one in every
-        if one["split"] == split and one["link"] in SURE and not any(map(one.get, OVERLAPS))
+        if one["split"] in splits and one["link"] in SURE and not any(map(one.get, OVERLAPS))
     ]
 
 

@@ -17,7 +17,6 @@ left out.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import itertools
 import json
@@ -36,7 +35,7 @@ from tokenizers import Tokenizer
 from benchmarks import arguments, finqa, tatqa
 from benchmarks.reader_training import NOT_KNOWN, SIGN, ReaderExamples
 from benchmarks.row_cross_encoder import FRAMES, random_text
-from benchmarks.row_questions import READINGS, number, tatqa_training
+from benchmarks.row_questions import READINGS, number, rows_of_text, tatqa_training
 from finrag_pipeline.answering.row_book import in_series
 from finrag_pipeline.embedding.model_files import MINILM, model_folder
 from finrag_pipeline.questions.formula_lexicon import Line, formula_lexicon
@@ -322,8 +321,7 @@ def of_finqa(folder: Path, labels: set[str]) -> Iterator[Example | None]:
 
 def of_tatqa(folder: Path, labels: set[str]) -> Iterator[Example | None]:
     """Training questions whose answers are numbers; printed labels are added to ``labels``."""
-    with gzip.open(folder / "tatqa_corpus.jsonl.gz", "rt") as corpus:
-        contexts = {context["corpus_id"]: context for context in map(json.loads, corpus)}
+    contexts = tatqa.read_contexts(folder)
     tables: dict[str, list[FilingRow]] = {}
     for one, answers in track(list(tatqa_training(folder)), "TAT-QA"):
         name = one["corpus_id"]
@@ -335,9 +333,7 @@ def of_tatqa(folder: Path, labels: set[str]) -> Iterator[Example | None]:
         if one["link_margin"] <= 0 or not all(_FIGURE.fullmatch(str(a).lower()) for a in answers):
             continue
         if name not in tables:
-            grid = tatqa.text_grid(str(contexts[name]["text"]))
-            context = {**contexts[name], "table": grid}
-            tables[name] = in_series(tatqa.read_table(name, context)[1]) if grid else []
+            tables[name] = rows_of_text(name, contexts[name])
             labels.update(row.label for row in tables[name] if _PLAIN.fullmatch(row.label))
         if one["answer_type"] != "arithmetic":
             yield _by_labels("TAT-QA", one["doc_name"], one["question"], Operation.VALUE, ())

@@ -35,9 +35,10 @@ from benchmarks.row_questions import (
     company_of,
     filing_phrases,
     finqa,
-    finqa_phrases,
+    finqa_tables,
+    table_phrases,
     tatqa,
-    tatqa_phrases,
+    tatqa_tables,
 )
 from benchmarks.row_training import IN_FILINGS, RowExamples, ragged
 from finrag_pipeline.answering.row_cross_encoder import RowReaderTokens, Texts, row_reader_tokens, row_texts
@@ -326,10 +327,10 @@ def main() -> None:
     phrases: list[Phrased] = []
     if options.tatqa:
         examples += of_questions("TAT-QA", list(tatqa(options.tatqa, SHARE)), rng)
-        phrases += tatqa_phrases(options.tatqa)
+        phrases += table_phrases(tatqa_tables(options.tatqa))
     if options.finqa:
         examples += of_questions("FinQA", list(finqa(options.finqa, SHARE)), rng)
-        phrases += finqa_phrases(options.finqa)
+        phrases += table_phrases(finqa_tables(options.finqa))
     if options.filings:
         rows = FilingRows(Lake(get_settings().lake))
         phrases += filing_phrases(rows.of)

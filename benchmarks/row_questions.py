@@ -11,20 +11,19 @@ many words with the question.
 from __future__ import annotations
 
 import ast
-import gzip
 import itertools
 import json
 import random
 import re
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from benchmarks.finqa import OVERLAPS, SURE
-from benchmarks.tatqa import read_table, text_grid
+from benchmarks.finqa import read_pages, read_questions
+from benchmarks.tatqa import read_contexts, read_table, text_grid
 from finrag_pipeline.answering.row_book import in_series
 from finrag_pipeline.questions.plan import read_plan
 from finrag_pipeline.rankers.page_ranker.terms import terms
@@ -177,7 +176,7 @@ class Phrased:
     questions: tuple[str, ...] = ()
 
 
-class _Tables:
+class Tables:
     """Tables of a collection with the rows of their filings.
 
     Args:
@@ -198,7 +197,7 @@ class _Tables:
     def rows(self, name: str) -> list[FilingRow]:
         """The rows of a table."""
         if name not in self._rows:
-            self._rows[name] = _rows(name, self._contexts[name])
+            self._rows[name] = rows_of_text(name, self._contexts[name])
         return self._rows[name]
 
     def pool(self, name: str) -> list[FilingRow]:
@@ -211,7 +210,7 @@ class _Tables:
 
 def tatqa(folder: Path, share: float = 1.0) -> Iterator[Labelled]:
     """Training questions of TAT-QA, without companies of other benchmarks; a share of those not written."""
-    tables = _tatqa_tables(folder)
+    tables = tatqa_tables(folder)
     rng = random.Random(0)
     for one, answers in tatqa_training(folder):
         if rng.random() < share and one["link_margin"] > 0 and one["answer_type"] != "count":
@@ -225,40 +224,20 @@ def finqa(folder: Path, share: float = 1.0) -> Iterator[Labelled]:
 
     Of those not written for it a share.
     """
-    tables = _finqa_tables(folder)
+    tables = finqa_tables(folder)
     rng = random.Random(0)
-    for one in _finqa_training(folder):
-        if rng.random() >= share:
-            continue
-        percent = "%" in str(one["answer"])
-        yield from _labelled(one["question"], [one["answer"]], percent, one["corpus_id"], tables)
+    for one in read_questions(folder, "train", "dev"):
+        if rng.random() < share:
+            percent = "%" in str(one["answer"])
+            yield from _labelled(one["question"], [one["answer"]], percent, one["corpus_id"], tables)
     yield from _written(tables)
 
 
-def tatqa_phrases(folder: Path) -> Iterator[Phrased]:
-    """Rows of TAT-QA's training tables in other words."""
-    yield from _phrased(_tatqa_tables(folder))
-
-
-def finqa_phrases(folder: Path) -> Iterator[Phrased]:
-    """Rows of FinQA's training tables in other words."""
-    yield from _phrased(_finqa_tables(folder))
-
-
-def filing_phrases(
-    rows_of: Callable[[str], Sequence[FilingRow]], companies: Container[str] | None = None
-) -> Iterator[Phrased]:
-    """Rows of whole filings in other words; right is each row that prints the same numbers.
-
-    Args:
-        rows_of: the printed rows of a filing.
-        companies: the only ones whose rows are read; None for all.
-    """
+def filing_phrases(rows_of: Callable[[str], Sequence[FilingRow]]) -> Iterator[Phrased]:
+    """Rows of whole filings, by their printed rows, in other words; right are those with the same numbers."""
     pools: dict[str, list[FilingRow]] = {}
     for one in map(json.loads, FILING_ROW_PHRASES.read_text("utf-8").splitlines()):
         filing, place = one["filing"], one["row"]
-        if companies is not None and company_of(filing) not in companies:
-            continue
         if filing not in pools:
             pools[filing] = in_series(rows_of(filing))
         pool = pools[filing]
@@ -284,34 +263,27 @@ def _same_numbers(row: FilingRow, other: FilingRow) -> bool:
 
 
 @cache
-def _tatqa_tables(folder: Path) -> _Tables:
-    with gzip.open(folder / "tatqa_corpus.jsonl.gz", "rt") as corpus:
-        contexts = {context["corpus_id"]: context for context in map(json.loads, corpus)}
-    return _Tables(contexts, {name: context.get("doc_name") or "" for name, context in contexts.items()})
-
-
-def _finqa_training(folder: Path) -> Iterator[dict[str, Any]]:
-    for one in map(json.loads, (folder / "finqa_qa.jsonl").read_text("utf-8").splitlines()):
-        if one["split"] != "test" and one["link"] in SURE and not any(map(one.get, OVERLAPS)):
-            yield one
+def tatqa_tables(folder: Path) -> Tables:
+    """Tables of TAT-QA."""
+    contexts = read_contexts(folder)
+    return Tables(contexts, {name: context.get("doc_name") or "" for name, context in contexts.items()})
 
 
 @cache
-def _finqa_tables(folder: Path) -> _Tables:
-    with gzip.open(folder / "finqa_corpus.jsonl.gz", "rt") as corpus:
-        pages = {page["corpus_id"]: page for page in map(json.loads, corpus)}
-    return _Tables(pages, {one["corpus_id"]: one["ticker"] for one in _finqa_training(folder)})
+def finqa_tables(folder: Path) -> Tables:
+    """Tables of FinQA's training and development questions."""
+    asked = read_questions(folder, "train", "dev")
+    return Tables(read_pages(folder), {one["corpus_id"]: one["ticker"] for one in asked})
 
 
-def _rows(name: str, context: Mapping[str, Any]) -> list[FilingRow]:
+def rows_of_text(name: str, context: Mapping[str, Any]) -> list[FilingRow]:
+    """Rows of the table that stands in the text of a context; none where there is none."""
     grid = text_grid(str(context["text"]))
-    if not grid:
-        return []
-    return in_series(read_table(name, {**context, "table": grid})[1])
+    return in_series(read_table(name, {**context, "table": grid})[1]) if grid else []
 
 
 def _labelled(
-    question: str, answers: Sequence[object], percent: bool, name: str, tables: _Tables
+    question: str, answers: Sequence[object], percent: bool, name: str, tables: Tables
 ) -> Iterator[Labelled]:
     own = tables.rows(name)
     right = right_rows(question, own, answers, percent)
@@ -328,7 +300,7 @@ def _labelled(
             yield Labelled(group, measure, question, pool, len(own), mine)
 
 
-def _written(tables: _Tables) -> Iterator[Labelled]:
+def _written(tables: Tables) -> Iterator[Labelled]:
     """Questions that were written for rows of these tables, once for each measure."""
     for one in map(json.loads, READINGS.read_text("utf-8").splitlines()):
         name = one.get("table")
@@ -350,7 +322,8 @@ def _measures(marked: str, bracket: str) -> list[str]:
     return [*([plain] if plain else []), *(words for sign, words in pieces if sign)]
 
 
-def _phrased(tables: _Tables) -> Iterator[Phrased]:
+def table_phrases(tables: Tables) -> Iterator[Phrased]:
+    """Rows of tables in other words."""
     for one in map(json.loads, ROW_PHRASES.read_text("utf-8").splitlines()):
         if (name := one["table"]) in tables.groups:
             pool, own = tables.pool(name), len(tables.rows(name))

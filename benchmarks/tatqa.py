@@ -51,10 +51,9 @@ _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 
 
 def read_contexts(folder: Path) -> dict[str, dict[str, Any]]:
-    """Contexts with a table, by identifier."""
+    """Contexts by identifier; some have no table."""
     with gzip.open(folder / "tatqa_corpus.jsonl.gz", "rt") as corpus:
-        every = (json.loads(line) for line in corpus)
-        return {context["corpus_id"]: context for context in every if context.get("table")}
+        return {context["corpus_id"]: context for context in map(json.loads, corpus)}
 
 
 def read_questions(folder: Path, split: str) -> list[dict[str, Any]]:
@@ -169,7 +168,7 @@ def _bare(text: str) -> str:
 
 def outcomes(folder: Path) -> Iterator[tuple[dict[str, Any], Derivation | None, bool]]:
     """Each question with its answer and whether it is right."""
-    contexts = read_contexts(folder)
+    contexts = {name: context for name, context in read_contexts(folder).items() if context.get("table")}
     tables: dict[str, tuple[FilingInfo, list[FilingRow]]] = {}
     for question in track(read_questions(folder, "dev"), "asking"):
         name = question["corpus_id"]
