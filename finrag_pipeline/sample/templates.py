@@ -145,35 +145,14 @@ def tax_reconciliation(company: Company, year: int, parts: Sequence[tuple[str, i
     return Figures(printed, tuple(map(str, years)), ((company.span, 3),), mark="note.taxes")
 
 
-_OF_COMPANY = (
-    figures,
-    annual_statement,
-    equity_statement,
-    debt_table,
-    debt_maturities,
-    property_table,
-    split_table,
-    lease_maturities,
-    tax_reconciliation,
-)
-_FREE = (
-    allocate,
-    words.cell,
-    words.day,
-    words.growth,
-    words.higher,
-    words.joined,
-    words.moved,
-    words.percent,
-    words.quotient,
-    words.word,
-)
+_OF_COMPANY = (figures, annual_statement, equity_statement, debt_table, debt_maturities, property_table)
+_OF_COMPANY += (split_table, lease_maturities, tax_reconciliation)
 
 
 def fill(template: str, company: Company, year: int | None = None) -> tuple[str, list[Figures]]:
     """The text of a template on ``company`` and its ``year``, and the tables that ``%0%`` … stand for."""
     tables: list[Figures] = []
-    values: dict[str, Any] = {function.__name__: function for function in _FREE}
+    values: dict[str, Any] = {**vars(words), "allocate": allocate}
     values |= {function.__name__: partial(function, company) for function in _OF_COMPANY}
     text = (
         _environment()

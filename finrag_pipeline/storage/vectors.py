@@ -25,6 +25,7 @@ from finrag_pipeline.errors import DamageError, LakeError
 from finrag_pipeline.storage.fingerprints import file_sha256, text_hash
 from finrag_pipeline.storage.model_folders import user_cache
 from finrag_pipeline.storage.optional_imports import without
+from finrag_pipeline.storage.warehouse import literal
 
 # Partitions of an approximate index that a search reads; candidates per result that it scores again.
 _PROBES, _REFINE = 64, 5
@@ -33,11 +34,6 @@ _OUTSIDE = re.compile(
     re.IGNORECASE,
 )
 """What LanceDB's errors say where the fault is not in its files."""
-
-
-def sql_literal(value: str) -> str:
-    """A string as an SQL literal; LanceDB's filters take no parameters."""
-    return "'" + value.replace("'", "''") + "'"
 
 
 @dataclass(frozen=True)
@@ -65,7 +61,7 @@ class VectorFilter:
             for filing, page in self.locations:
                 pages_of.setdefault(filing, set()).add(page)
             each = [
-                f"(filing = {sql_literal(filing)} AND {_among('page', sorted(pages))})"
+                f"(filing = {literal(filing)} AND {_among('page', sorted(pages))})"
                 for filing, pages in sorted(pages_of.items())
             ]
             terms.append(f"({' OR '.join(each)})" if each else "false")
@@ -73,8 +69,8 @@ class VectorFilter:
 
 
 def _among(column: str, values: Sequence[str | int]) -> str:
-    literals = [sql_literal(value) if isinstance(value, str) else str(int(value)) for value in values]
-    return f"{column} IN ({', '.join(literals)})" if literals else "false"
+    found = [literal(value) if isinstance(value, str) else str(int(value)) for value in values]
+    return f"{column} IN ({', '.join(found)})" if found else "false"
 
 
 def index_schema(dimensions: int) -> pa.Schema:
@@ -207,7 +203,7 @@ class VectorIndex:
         with one_writer(self._uri), self._reading():
             table = self._database.create_table(self.name, schema=rows.schema, exist_ok=True)
             merge = table.merge_insert("vector_id").when_matched_update_all().when_not_matched_insert_all()
-            merge.when_not_matched_by_source_delete(f"filing = {sql_literal(filing)}").execute(rows)
+            merge.when_not_matched_by_source_delete(f"filing = {literal(filing)}").execute(rows)
             self._seal()
         self._table = None
         return rows.num_rows
@@ -226,7 +222,7 @@ class VectorIndex:
             return 0
         table = self._open()
         with self._reading():
-            return int(table.count_rows(f"filing = {sql_literal(filing)}" if filing else None))
+            return int(table.count_rows(f"filing = {literal(filing)}" if filing else None))
 
     def count_by_filing(self) -> Counter[str]:
         """Rows of each filing; the column is read once for every version of the table."""

@@ -164,7 +164,7 @@ def _root(lake: Lake) -> str:
 
 
 def literal(text: str) -> str:
-    """A text in SQL."""
+    """A text in SQL; the filters of LanceDB take no parameters, as comments of DuckDB take none."""
     return "'" + text.replace("'", "''") + "'"
 
 

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.storage.vectors import VectorFilter, VectorIndex, index_rows, index_schema, sql_literal
+from finrag_pipeline.storage.vectors import VectorFilter, VectorIndex, index_rows, index_schema
+from finrag_pipeline.storage.warehouse import literal
 
 pytestmark = pytest.mark.slow
 
@@ -315,7 +316,7 @@ def test_filters_as_conditions(where: VectorFilter, expected: str | None) -> Non
 
 
 def test_literals() -> None:
-    assert sql_literal("it's ''") == "'it''s '''''"
+    assert literal("it's ''") == "'it''s '''''"
 
 
 _TABLES, _WRITERS = 6, 4
