@@ -31,8 +31,7 @@ def main() -> None:
 
     from sentence_transformers import SentenceTransformer
 
-    name = settings.encoder.name
-    model = SentenceTransformer(str(model_folder(name)), device="cpu")
+    model = SentenceTransformer(str(model_folder(settings.encoder.name)), device="cpu")
 
     def bare() -> int:
         model.encode(windows, normalize_embeddings=True)
@@ -42,24 +41,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as cache:
         for backend, precision in (
             ("torch", "fp32"),
-            ("openvino", "fp32"),
-            ("openvino", "bf16"),
-            ("openvino", "int8"),
+            *(("openvino", one) for one in ("fp32", "bf16", "int8")),
         ):
-            chosen = EncoderSettings(name=name, backend=backend, precision=precision)
+            chosen = EncoderSettings(name=settings.encoder.name, backend=backend, precision=precision)
             embedder = load_embedder(chosen, Path(cache), calibration_texts)
 
             def ours(embedder=embedder) -> int:
                 embedder.embed(windows)
                 return len(windows)
 
-            paired(
-                f"{backend} {precision} / bare SentenceTransformer.encode",
-                rate(ours),
-                rate(bare),
-                options.rounds,
-                "windows per second",
-            )
+            name = f"{backend} {precision} / bare SentenceTransformer.encode"
+            paired(name, rate(ours), rate(bare), options.rounds, "windows per second")
             cosine = (embedder.embed(windows) * reference).sum(axis=1)
             print(f"  cosine to the reference: mean {cosine.mean():.6f}, least {cosine.min():.6f}")
 

@@ -126,14 +126,8 @@ def read_asked(lake: Lake, path: Path) -> Iterator[Row]:
     for raw in read_questions([path]):
         if "facts" in raw:
             pages = [proving_pages(fact, raw["question"], rows.of(fact["filing"])) for fact in raw["facts"]]
-            if any(pages):
-                yield (
-                    path.stem,
-                    raw["id"],
-                    raw["question"],
-                    raw["filing"][0],
-                    [found for found in pages if found],
-                )
+            if proofs := list(filter(None, pages)):
+                yield path.stem, raw["id"], raw["question"], raw["filing"][0], proofs
         elif "pages" in raw:
             own = raw["filing"]
             if own in filings:

@@ -53,13 +53,8 @@ def main() -> None:
     def through(engine: Engine) -> int:
         return sum(extract_pages(path, path.stem, "pdf", engine).num_rows for path in files)
 
-    paired(
-        "two workers / one",
-        rate(lambda: through(two)),
-        rate(lambda: through(one)),
-        options.rounds,
-        "pages per second",
-    )
+    both = rate(lambda: through(two)), rate(lambda: through(one))
+    paired("two workers / one", *both, options.rounds, "pages per second")
     one.close()
     two.close()
 

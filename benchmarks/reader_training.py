@@ -108,13 +108,8 @@ class Reader(nn.Module):
         states = self.encoder(input_ids=ids, attention_mask=mask).last_hidden_state
         real = mask[..., None].to(states.dtype)
         mean = (states * real).sum(1) / real.sum(1)
-        return (
-            self.tag(states),
-            self.sign(states),
-            self.operation(mean),
-            self.form(mean),
-            self.direction(mean),
-        )
+        of_words = self.tag(states), self.sign(states)
+        return (*of_words, self.operation(mean), self.form(mean), self.direction(mean))
 
 
 def train(examples: ReaderExamples, model: Reader, epochs: float, seconds: float) -> Reader:

@@ -176,9 +176,8 @@ def of_phrases(phrases: Iterable[Phrased], rng: random.Random) -> Iterator[Examp
             for measure in plan.measures[:1] if plan is not None else ():
                 near, far = pools.others(one.rows, one.own, measure, rng)
                 asked = Labelled(one.group, measure, plan.asked, one.rows, one.own, one.right)
-                yield example(
-                    f"{QUESTIONS_OF_ROWS}{IN_FILINGS}", asked, near, unlikely=far, times=TIMES_WRITTEN
-                )
+                source = f"{QUESTIONS_OF_ROWS}{IN_FILINGS}"
+                yield example(source, asked, near, unlikely=far, times=TIMES_WRITTEN)
                 yield from _without_right(asked, near, far, pools, filings, rng)
         for said in one.near:
             asked = Labelled(one.group, said, asking(said, rng), one.rows, one.own, frozenset())

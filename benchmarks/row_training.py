@@ -412,16 +412,8 @@ def main() -> None:
     if options.mine:
         examples = mined(examples, model, options.workers)
     slower = _RESUMED if options.start else 1.0
-    train(
-        examples,
-        model,
-        options.epochs,
-        options.workers,
-        options.seconds,
-        slower,
-        options.batch,
-        options.in_full,
-    )
+    limits = options.epochs, options.workers, options.seconds
+    train(examples, model, *limits, slower, options.batch, options.in_full)
     save_file(adapter_arrays(model), str(options.weights))
     for full in (False, True):
         print("in full" if full else "in short", first_right(model, examples, full), flush=True)

@@ -231,33 +231,29 @@ def miss(
     }
 
 
-@dataclass
-class Icdar:
-    detection: dict[float, Rates]
-    adjacency: dict[str, Rates]
-    """By document."""
+Icdar = tuple[dict[float, Rates], list[Rates]]
+"""Detection of regions by threshold, and cell adjacency of each document."""
 
 
 def measure_icdar(detector: TableDetector, folder: Path) -> Icdar:
-    """Detection of regions, and cell adjacency of whole documents, on ICDAR 2013."""
+    """Scores of a detector on ICDAR 2013."""
     regions: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for line in (folder / "tables.jsonl").read_text(encoding="utf-8").splitlines():
         region = json.loads(line)
         if region["doc"] not in UNREADABLE:
             regions[region["pdf"]].append(region)
-    result = Icdar(dict.fromkeys(THRESHOLDS, Rates()), {})
+    detection: dict[float, Rates] = dict.fromkeys(THRESHOLDS, Rates())
+    adjacency = []
     for pdf, wanted in sorted(regions.items()):
         pages = list(detector.detect(words_of(folder / pdf), folder / pdf))
         for number, tables in enumerate(pages):
             labelled = [_region_box(region) for region in wanted if region["page"] == number]
             for threshold in THRESHOLDS:
                 matched = match_tables(labelled, [table.box for table in tables], threshold)
-                result.detection[threshold] += detection_rates(matched)
-        result.adjacency[wanted[0]["doc"]] = adjacency_rates(
-            [_region_cells(region) for region in wanted],
-            [table.cells for tables in pages for table in tables],
-        )
-    return result
+                detection[threshold] += detection_rates(matched)
+        found = [table.cells for tables in pages for table in tables]
+        adjacency.append(adjacency_rates(map(_region_cells, wanted), found))
+    return detection, adjacency
 
 
 def _region_box(region: Mapping[str, Any]) -> Box:
@@ -268,17 +264,12 @@ def _region_box(region: Mapping[str, Any]) -> Box:
 
 
 def _region_cells(region: Mapping[str, Any]) -> list[Cell]:
-    return [
-        Cell(
-            cell["row"],
-            cell["col"],
-            Box(*cell["bbox"]),
-            cell["text"],
-            cell["end_row"] - cell["row"] + 1,
-            cell["end_col"] - cell["col"] + 1,
-        )
-        for cell in region["cells"]
-    ]
+    cells = []
+    for cell in region["cells"]:
+        row, column = cell["row"], cell["col"]
+        spans = cell["end_row"] - row + 1, cell["end_col"] - column + 1
+        cells.append(Cell(row, column, Box(*cell["bbox"]), cell["text"], *spans))
+    return cells
 
 
 def interval(outcomes: Sequence[tuple[str, bool]]) -> str:
@@ -322,12 +313,12 @@ def show(name: str, scores: Scores | None, tagged: Tagged | None, icdar: Icdar |
             print(f"  {metric:<16} {interval(outcomes)}")
         _show_speed(scores)
     if icdar:
-        for threshold, rates in icdar.detection.items():
+        detection, documents = icdar
+        for threshold, rates in detection.items():
             print(
                 f"  ICDAR 2013 detection@{threshold}: precision {rates.precision:.3f}, "
                 f"recall {rates.recall:.3f}, F1 {rates.f1:.3f}  n = {rates.labelled}"
             )
-        documents = list(icdar.adjacency.values())
         pooled = sum(documents, Rates())
         # As in the competition, means over documents; where nothing is found, nothing is right.
         precision = float(np.mean([0.0 if not one.detected else one.precision for one in documents]))

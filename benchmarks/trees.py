@@ -31,13 +31,10 @@ def _tree(root: Mapping[str, Any]) -> dict[str, list[float]]:
             tree["value"].append(node["leaf_value"])
             return -len(tree["value"])
         at = len(tree["feature"])
-        for name, value in (
-            ("feature", node["split_feature"]),
-            ("threshold", node["threshold"]),
-            ("left", 0),
-            ("right", 0),
-        ):
-            tree[name].append(value)
+        tree["feature"].append(node["split_feature"])
+        tree["threshold"].append(node["threshold"])
+        tree["left"].append(0)
+        tree["right"].append(0)
         tree["left"][at], tree["right"][at] = walk(node["left_child"]), walk(node["right_child"])
         return at
 

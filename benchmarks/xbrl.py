@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -26,6 +27,7 @@ _IX = "{http://www.xbrl.org/2013/inlineXBRL}"
 _XBRLI = "{http://www.xbrl.org/2003/instance}"
 _XBRLDI = "{http://xbrl.org/2006/xbrldi}"
 _NIL = "{http://www.w3.org/2001/XMLSchema-instance}nil"
+_PLACE = itemgetter("page", "table", "row", "column")
 _COLUMNS = ("taxonomy", "concept", "value", "measure", "period_start", "period_end", "members")
 
 
@@ -45,15 +47,9 @@ def read_again(path: Path) -> Iterator[tuple[Any, ...]]:
             for one in context.iter(f"{_XBRLDI}explicitMember")
         )
         typed = any(True for _ in context.iter(f"{_XBRLDI}typedMember"))
-        yield (
-            taxonomy,
-            concept,
-            _value(element),
-            units.get(element.get("unitRef")),
-            start,
-            end or instant,
-            ... if typed else [member for _, member in members],
-        )
+        said = ... if typed else [member for _, member in members]
+        unit = units.get(element.get("unitRef"))
+        yield taxonomy, concept, _value(element), unit, start, end or instant, said
 
 
 def _value(element: ElementTree.Element) -> Any:
@@ -98,17 +94,10 @@ def main() -> None:
         numbers = [row for row in tags.to_pylist() if row["text"] is None]
         records = [_record(row) for row in numbers]
         right = sum(map(same, records, again)) if len(records) == len(again) else 0
-        by_place = {
-            (row["page"], row["table"], row["row"], row["column"]): record
-            for row, record in reversed(list(zip(numbers, again, strict=True)))
-            if row["row"] is not None
-        }
-        facts = [
-            (fact, by_place.get((fact["page"], fact["table"], fact["row"], fact["column"])))
-            for fact in lake.read("statement_facts", keys).to_pylist()
-            if fact["source"] == "ixbrl"
-        ]
-        kept = sum(record is not None and _keeps(fact, record) for fact, record in facts)
+        tagged = reversed(list(zip(numbers, again, strict=True)))
+        by_place = {_PLACE(row): record for row, record in tagged if row["row"] is not None}
+        facts = [fact for fact in lake.read("statement_facts", keys).to_pylist() if fact["source"] == "ixbrl"]
+        kept = sum(_PLACE(fact) in by_place and _keeps(fact, by_place[_PLACE(fact)]) for fact in facts)
         read = agreement(tags)[keys["filing"]]
         counts = (len(again), right, len(facts), kept, *read[1:])
         totals = [total + one for total, one in zip(totals, counts, strict=True)]
