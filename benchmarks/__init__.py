@@ -7,7 +7,11 @@ drifts changes both. Run one: ``python -m benchmarks.bm25 --help``; all: ``make 
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
+import time
+from collections.abc import Callable
+from statistics import median
 
 FINRAG = (sys.executable, "-m", "finrag_pipeline.cli")
 """The command line as a program of its own."""
@@ -18,3 +22,28 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
     return argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+
+
+def paired(name: str, ours: Callable[[], float], peer: Callable[[], float], rounds: int, unit: str) -> None:
+    """Print the median of ours / peer over ``rounds``; both return a rate. The first round is a warm-up."""
+    mine, theirs = list[float](), list[float]()
+    for _ in range(rounds + 1):
+        for rates, side in ((theirs, peer), (mine, ours)):
+            gc.collect()
+            rates.append(side())
+    ratios = [one / other for one, other in zip(mine[1:], theirs[1:], strict=True)]
+    print(
+        f"{name}: ratio {median(ratios):.2f} (from {min(ratios):.2f} to {max(ratios):.2f}), "
+        f"ours {median(mine[1:]):.1f}, peer {median(theirs[1:]):.1f} {unit}"
+    )
+
+
+def rate(work: Callable[[], int], clock: Callable[[], float] = time.perf_counter) -> Callable[[], float]:
+    """Turn work that returns how much it did into a rate per second."""
+
+    def measured() -> float:
+        start = clock()
+        done = work()
+        return done / (clock() - start)
+
+    return measured

@@ -5,7 +5,6 @@ On all chunks of the active benchmark, or of the PDFs of a folder: --pdfs FOLDER
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from importlib import import_module
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.pairs import paired, rate
+from benchmarks import arguments, paired, rate
 from finrag_pipeline.chunking.fixed import chunk_pages
 from finrag_pipeline.embedding.tokens import token_counter
 from finrag_pipeline.evaluation.benchmark import get_benchmark
@@ -25,7 +24,7 @@ from finrag_pipeline.storage.lake import Lake
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__)
     parser.add_argument(
         "--peer-questions", type=int, default=20, help="questions the slow side answers per round"
     )

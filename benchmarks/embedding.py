@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.pairs import paired, rate
+from benchmarks import arguments, paired, rate
 from finrag_pipeline.embedding.backends import load_embedder
 from finrag_pipeline.embedding.encoder import Encoder, calibration_texts
 from finrag_pipeline.embedding.model_files import model_folder
@@ -17,7 +16,7 @@ from finrag_pipeline.storage.lake import Lake
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__)
     parser.add_argument("--windows", type=int, default=256)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 from pathlib import Path
 
-from benchmarks.pairs import paired, rate
+from benchmarks import arguments, paired, rate
 from finrag_pipeline.engine import Engine
 from finrag_pipeline.filings.originals import filing_files
 from finrag_pipeline.filings.pages import extract_pages, page_ranges
@@ -14,7 +13,7 @@ from finrag_pipeline.filings.pdf import inspect_pdf, read_pages
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__)
     parser.add_argument("folder", type=Path, help="folder of PDFs")
     parser.add_argument("--files", type=int, default=12)
     parser.add_argument("--rounds", type=int, default=5)
