@@ -11,8 +11,8 @@ from finrag_pipeline.answering.generation import Asked, Generated, generate, gen
 from finrag_pipeline.answering.modes import MODES, Mode
 from finrag_pipeline.answering.passages import Passage
 from finrag_pipeline.answering.prompts import PAPER_SYSTEM, messages
-from finrag_pipeline.language_models.cache import FOLDER, CachedLanguageModel
 from finrag_pipeline.language_models.endpoint import EndpointModel
+from finrag_pipeline.language_models.load import FOLDER, CachedLanguageModel
 from finrag_pipeline.language_models.local import LocalModel
 from finrag_pipeline.language_models.protocol import Message
 from finrag_pipeline.questions.abstention import CANNOT_BE_DETERMINED

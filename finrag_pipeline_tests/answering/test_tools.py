@@ -12,8 +12,8 @@ import pytest
 from finrag_pipeline.answering.generation import Asked, Generated, generate
 from finrag_pipeline.answering.passages import Passage
 from finrag_pipeline.answering.tools import TOOLS, FinancialTools
-from finrag_pipeline.language_models.cache import CachedLanguageModel
 from finrag_pipeline.language_models.endpoint import EndpointModel
+from finrag_pipeline.language_models.load import CachedLanguageModel
 from finrag_pipeline.language_models.parallel import MOST_ROUNDS
 from finrag_pipeline.settings import AnswerSettings, LanguageModelSettings
 from finrag_pipeline.storage.lake import Lake

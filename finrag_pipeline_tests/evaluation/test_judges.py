@@ -19,8 +19,7 @@ from finrag_pipeline.evaluation.judges import (
     reply_schema,
     retry_messages,
 )
-from finrag_pipeline.language_models.cache import CachedLanguageModel
-from finrag_pipeline.language_models.load import load_language_model
+from finrag_pipeline.language_models.load import CachedLanguageModel, load_language_model
 from finrag_pipeline.schemas import VERDICTS
 from finrag_pipeline.settings import LanguageModelSettings
 from finrag_pipeline_tests.evaluation.judged_builders import answer, reply

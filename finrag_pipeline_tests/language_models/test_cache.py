@@ -7,8 +7,12 @@ from typing import Any
 import pytest
 
 from finrag_pipeline.errors import ModelError
-from finrag_pipeline.language_models.cache import FOLDER, CachedLanguageModel
-from finrag_pipeline.language_models.load import language_model_problem, load_language_model
+from finrag_pipeline.language_models.load import (
+    FOLDER,
+    CachedLanguageModel,
+    language_model_problem,
+    load_language_model,
+)
 from finrag_pipeline.language_models.parallel import complete_all
 from finrag_pipeline.language_models.protocol import Completion, Message, Request
 from finrag_pipeline.settings import LanguageModelSettings

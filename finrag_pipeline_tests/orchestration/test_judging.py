@@ -15,7 +15,7 @@ import pytest
 
 from finrag_pipeline.commands.answers import check_sheets, import_sheets, judge_answers
 from finrag_pipeline.errors import UsageError
-from finrag_pipeline.language_models.cache import CachedLanguageModel
+from finrag_pipeline.language_models.load import CachedLanguageModel
 from finrag_pipeline.language_models.protocol import Message
 from finrag_pipeline.orchestration.partitions import sweep_range
 from finrag_pipeline.schemas.catalogue import made_by

@@ -11,7 +11,7 @@ import pytest
 
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import ModelError
-from finrag_pipeline.language_models.cache import CachedLanguageModel
+from finrag_pipeline.language_models.load import CachedLanguageModel
 from finrag_pipeline.language_models.protocol import LanguageModel
 from finrag_pipeline.retrieval import queries
 from finrag_pipeline.retrieval.queries import (
