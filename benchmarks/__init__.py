@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import argparse
 import gc
+import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from statistics import median
 
 FINRAG = (sys.executable, "-m", "finrag_pipeline.cli")
@@ -22,6 +24,20 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
     return argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+
+
+@contextmanager
+def served(env: dict[str, str]) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """Address and process of a service, its models loaded."""
+    command = [*FINRAG, "serve", "--port", "0"]
+    with subprocess.Popen(command, env=env, text=True, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        url = process.stdout.readline().strip()
+        process.stdout.readline()  # ready
+        try:
+            yield url, process
+        finally:
+            process.terminate()
 
 
 def paired(name: str, ours: Callable[[], float], peer: Callable[[], float], rounds: int, unit: str) -> None:

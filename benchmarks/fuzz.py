@@ -23,7 +23,7 @@ from contextlib import suppress
 from pathlib import Path
 from unittest.mock import patch
 
-from benchmarks import FINRAG
+from benchmarks import FINRAG, served
 from finrag_pipeline.errors import FilingError, FinragError
 from finrag_pipeline.sample.generate import write_sample
 
@@ -123,29 +123,16 @@ def _fuzz(name: str, seconds: int, corpus: Path) -> None:
 
 def _fuzz_service(seconds: int) -> int:
     """schemathesis on a service of its own over the sample; its exit code."""
-    from urllib.request import urlopen
-
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
-        finrag = [*FINRAG, "--lake", str(Path(folder, "lake"))]
+        env = os.environ | {"FINRAG_LAKE": str(Path(folder, "lake"))}
         files = sorted((write_sample(Path(folder, "sample")) / "pdfs").glob("*.pdf"))[:2]
-        subprocess.run([*finrag, "ingest", *map(str, files)], check=True, stdout=subprocess.DEVNULL)
-        port, end = "8667", time.monotonic() + seconds
-        service = subprocess.Popen([*finrag, "serve", "--port", port], stdout=subprocess.DEVNULL)
-        try:
-            url = f"http://127.0.0.1:{port}"
-            while True:
-                with suppress(OSError), urlopen(f"{url}/ready", timeout=2) as answer:
-                    if answer.status == 200:
-                        break
-                time.sleep(1)
-            tool = Path(sys.executable).with_name("schemathesis")
-            config = Path(
-                folder, "schemathesis.toml"
-            )  # 503 tells what is missing here, such as a language model
-            config.write_text(
-                '[checks.not_a_server_error]\nexpected-statuses = ["2xx", "3xx", "4xx", "503"]\n'
-            )
-            code = seed = 0
+        ingest = [*FINRAG, "ingest", *map(str, files)]
+        subprocess.run(ingest, env=env, check=True, stdout=subprocess.DEVNULL)
+        tool, config = Path(sys.executable).with_name("schemathesis"), Path(folder, "schemathesis.toml")
+        # 503 tells what is missing here, such as a language model.
+        config.write_text('[checks.not_a_server_error]\nexpected-statuses = ["2xx", "3xx", "4xx", "503"]\n')
+        with served(env) as (url, service):
+            end, code, seed = time.monotonic() + seconds, 0, 0
             while code == 0 and time.monotonic() < end:
                 seed += 1
                 options = ["--seed", seed, "--request-timeout", SLOWEST, "--max-examples", 300]
@@ -153,10 +140,7 @@ def _fuzz_service(seconds: int) -> int:
                 command = [tool, "--config-file", config, "run", f"{url}/openapi.json", *options]
                 code = subprocess.run([*map(str, command)]).returncode
             assert service.poll() is None, "the service is gone"
-            return code
-        finally:
-            service.terminate()
-            service.wait()
+        return code
 
 
 def main() -> None:

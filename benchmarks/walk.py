@@ -20,9 +20,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,7 +34,7 @@ from playwright.sync_api import sync_playwright
 from rich.console import Console
 from rich.text import Text
 
-from benchmarks import FINRAG, arguments
+from benchmarks import FINRAG, arguments, served
 
 QUESTION = "What was Torvexley's capital expenditure in FY2023, in USD millions?"
 NO_ANSWER = "What were sales to astronauts?"
@@ -61,21 +60,6 @@ _COLOURS = 128
 _DRAWN = "(image => image.complete && image.naturalWidth)(document.querySelector('{} img'))"
 Row = tuple[str, list[float], float]
 """What was asked, its seconds, and the processor seconds of the service for one of it."""
-
-
-@contextmanager
-def served(env: dict[str, str]) -> Iterator[tuple[str, int]]:
-    """Address and process of the service, its models loaded."""
-    with subprocess.Popen(
-        [*FINRAG, "serve", "--port", "0"], env=env, text=True, stdout=subprocess.PIPE
-    ) as process:
-        assert process.stdout
-        url = process.stdout.readline().strip()
-        process.stdout.readline()  # ready
-        try:
-            yield url, process.pid
-        finally:
-            process.terminate()
 
 
 def repeated(work: Callable[[], object], pid: int, times: int) -> tuple[list[float], float]:
@@ -238,7 +222,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         if given.pictures and not Path(given.lake).exists():
             run = ("finrag run", [*FINRAG, "run"])
             terminal(page, [run], env, given.pictures / "walk-run.png", columns=144)
-        with served(env) as (url, pid):
+        with served(env) as (url, service):
+            pid = service.pid
             client = httpx.Client(base_url=url, trust_env=False, timeout=120)
             answer = client.post("/ask", json={"question": given.question}).json()
             filing = answer["inputs"][0]["filing"]
