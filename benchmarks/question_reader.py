@@ -22,6 +22,7 @@ import itertools
 import json
 import random
 import re
+import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -73,95 +74,11 @@ _MARK = re.compile(r"([\[{][+-]?|[<\]}>])")
 _JOINED = re.compile(r"[\[{][^\]}]*\b(?:and|plus|minus|less|net of|excluding|without)\b[^\]}]*[\]}]")
 """Measures that may be several, which were marked as one before there were marks for it."""
 
-WORDINGS: dict[Operation, tuple[str, ...]] = {
-    Operation.VALUE: (
-        "what was {a} {p}?", "{a} {p}", "how much {a} did {c} report {p}?", "give me {c}'s {a} {p}",
-        "how large was {c}'s {a} {p}?", "how much did {c} spend on {a} {p}?",
-        "what did {c} pay for {a} {p}?", "show {a} for {q} and {p}", "what was {a} in each of {q} and {p}?",
-        "what were {a} {q} and {p}?", "how have {a} of {c} developed {q} through {p}?",
-        "list {a} year by year from {q} to {p}", "how much {a} did {c} have {p}, what amount?",
-        "what was the total {a} {p}?", "state {a} {p} in percent", "{c} and its {a} {p}: what figure?",
-        "what did {c} book as {a} {p}?", "what is {a} per share {p}?",
-        "report {a}, net, over the first nine months {p}",
-        "what did {c} pay in cash, net of {b}, for {a} {p}?",
-        "{a} keeps growing, no? what was it {p}?", "{a} has been weak lately, right? how much was it {p}?",
-        "they all talk about {a} at {c}. what did it come to {p}?", "about {a}: what figure {p}?",
-        "{a} is the heart of {c}; how big was that {p}?", "with {a} under fire, how much did it make {p}?",
-        "{c}, {p}, money for {a} how much it was?", "how deep in the red was {a} {p}?",
-        "{a} {q} and {p}, how much? in billions", "what's the run of {a} over {q} and {p}? percent please",
-        "what was {a} attributable to shareholders {p}?", "how much {a} was there {p}, before {b}?",
-        "what did {c} put aside for {a}, not counting {b}, {p}?", "what was the {a} due {p}?",
-    ),
-    Operation.CHANGE: (
-        "what was the change in {a} from {q} to {p}?", "by how much did {a} rise between {q} and {p}?",
-        "how much did {c}'s {a} grow {p}?", "how many more dollars of {a} did {c} earn {p} than {q}?",
-        "how much less {a} was there {p} than {q}?", "{a} {p} against {q}, how much lower?",
-        "what was the increase in {a} {p}?", "how far did {a} fall {p} compared with {q}, in dollars?",
-        "quantify the drop in {a} from {q} to {p}", "{a} from {q} to {p} went up by how much?",
-        "how much {a} did {c} add between {q} and {p}?",
-        "what is the difference in {a} between {q} and {p}?",
-        "tell me how much more {c} put into {a} {p} than {q}", "{a} increase in dollars {p} over {q}",
-        "how much did {c}'s {a} balance grow during {p}?", "{a}, since {q} until {p} decreased how much?",
-        "{c} {a} {p} over {q}, increase in dollars is what?", "how much {a} did {c} lose {p}?",
-        "what was the variation in {a} during {q} and {p}?", "by what amount did {a} move {p} from {q}?",
-    ),
-    Operation.GROWTH: (
-        "what was the percentage change in {a} from {q} to {p}?", "by what percent did {a} rise {p}?",
-        "what is the growth rate of {a} {p}?", "{a} growth % {p} over {q}", "{a}, {p} vs {q}, % change",
-        "{a} {p} compared with {q} grew by which percent?", "how much did {a} fall in percent {p}?",
-        "by what percentage did {c}'s {a} move {p} against {q}?",
-        "{a} went down how many percent {p} versus {q}?", "what was the return on {a} between {q} and {p}?",
-        "year over year growth of {a} {p}", "what was the rate of increase of {a} from {q} to {p}?",
-        "{a} growth, {p} vs {q}", "as a percentage of its {q} level, how far did {a} move {p}?",
-        "percentage decline of {a} {p}",
-    ),
-    Operation.RATIO: (
-        "what percentage of {b} was {a} {p}?", "what share of {b} came from {a} {p}?",
-        "{a} as % of {b}, {p}", "what portion of {b} did {a} make up {p}?",
-        "what was {a} as a percentage of {b} {p}?", "what is the ratio of {a} to {b} {p}?",
-        "how much of {b} was attributable to {a} {p}?",
-        "out of every dollar of {b} {p}, what percentage went into {a}?", "{a} divided by {b} {p}",
-        "how many times did {c}'s {a} cover its {b} {p}?", "{a} to {b} {p}", "{a} over {b} {p}",
-        "of {b} {p}, which part was {a}?", "what percent of {b} is comprised of {a}?",
-        "{a}'s share of {b} {p}", "what part of its {p} {b} did {c} turn into {a}?",
-        "what slice of {c}'s {p} {b} got eaten up by {a}?", "how large was {a} relative to {b} {p}?",
-        "what fraction of {b} {p} does {a} represent?", "what percent of {a} {p} in {b}?",
-        "{a} in relation to {b} {p}", "{b} {p}: what percent is {a}?",
-        "if you take {a}, what percent of {p} {b} does that come to?", "{a} per dollar of {b} {p}",
-        "which share of {b} {p} was due to {a}?", "ratio between {a} and {b} {p}", "{c} {p}: {a}, over {b}",
-        "{a} over average of opening and closing {b} {p}", "{a} to average {b} {p}",
-        "what proportion of {b} consists of {a} {p}?", "what share of {b} was {a} {p}?",
-        "what share of {c}'s {b} did {a} bring in {p}?", "which share of {p} {b} did {c} plough into {a}?",
-        "which share of {b} was left after {a} {p}?", "who sent a bigger chunk of {p} {b} into {a}?",
-        "{a} constitutes what percent of {b} {p}?", "what part of {b} went to {a} {p}?",
-        "of {b}, how much in percent was spent on {a} {p}?",
-    ),
-    Operation.SUM: (
-        "what was the sum of {a} and {b} {p}?", "what were {a} and {b} combined {p}?", "{a} plus {b} {p}",
-        "add up {a} and {b} {p}", "{a} together with {b} {p}", "what was the total of {a} and {b} {p}?",
-        "what is the sum of {a} {q} and {p}?", "what were {a} in total over {q} and {p}?",
-        "what were total {a} from {q} to {p}?", "cumulative {a} {q} to {p}", "{a} added to {b} {p}",
-        "add up {c}'s {a} plus {b} {p}", "what was the combined {a} {q} and {p}?",
-        "{a} in total for {q} and {p}?", "combined {a}, {q} to {p}",
-    ),
-    Operation.DIFFERENCE: (
-        "what is the difference between {a} and {b} {p}?", "{a} minus {b} {p}", "{a} less {b} {p}",
-        "how much more {a} than {b} was there {p}?", "by how much did {a} exceed {b} {p}?",
-        "by how much did {a} top {b} {p}?", "how much larger was {a} than {b} {p}?",
-        "{b} subtracted from {a} {p}", "how much higher was {a} than {b} {p}?",
-        "gap between {a} and {b} {p}", "say by how much {a} topped {b} {p}",
-        "by how much did {a} top {b} across all brands {p}?",
-        "did {c} earn more in {a} or in {b} {p}, and by how much?", "how far ahead of {b} was {a} {p}?",
-        "what was {a} net of {b} {p}?",
-    ),
-    Operation.AVERAGE: (
-        "what was the average {a} from {q} to {p}?", "average {a} {q} and {p}",
-        "mean of {a} over {q} and {p}", "what were {a} on average over {q} to {p}?",
-        "what is the average of {a} for {q} and {p}?",
-        "what was the yearly average of {a} between {q} and {p}?",
-    ),
-}  # fmt: skip
-"""Wordings with the first and second measure, a period, an earlier one and a company."""
+WORDINGS = {
+    Operation[name]: said
+    for name, said in tomllib.loads(READINGS.with_name("wordings.toml").read_text("utf-8")).items()
+}
+"""Wordings of each operation; the file says what stands for what."""
 
 
 @dataclass(frozen=True)
