@@ -250,13 +250,10 @@ def learn(
     examples = examples_of(kept)
     names = {name for name, entry in gaap.items() if entry.get("company_count", 0) >= LEAST_COMPANIES}
     names |= {name.removesuffix(BEGINNING) for name in concept_names()} | {e.concept for e in examples}
-    concepts = {
-        name: (
-            str((gaap.get(name, {}).get("standard_tags") or [name])[0]),
-            int(gaap.get(name, {}).get("company_count", 20)),
-        )
-        for name in sorted(names)
-    }
+    concepts = {}
+    for name in sorted(names):
+        entry = gaap.get(name, {})
+        concepts[name] = str((entry.get("standard_tags") or [name])[0]), int(entry.get("company_count", 20))
     pairs: dict[tuple[tuple[str, ...], tuple[str, ...], str], float] = {}
     for table in kept:
         for place, line in enumerate(table.lines()):

@@ -25,6 +25,7 @@ import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 from benchmarks import FINRAG, arguments
 from benchmarks.published_models import (
@@ -65,23 +66,18 @@ def steps(source: Path | None, lake: str) -> Iterator[tuple[str, list[str], dict
 def rehearsed(folder: Path) -> dict[str, str]:
     """Write the models, start the endpoint, and say where they are as settings."""
     texts = [f"net revenue was ${n} million in fiscal {1990 + n % 40}, {n % 97} %" for n in range(3000)]
-    writers: dict[str, tuple[str, Callable[[Path], object]]] = {
-        "ENCODER__NAME": ("bge-m3", lambda place: write_bge_m3(place, texts)),
-        "RERANKER__NAME": ("bge-reranker-v2-m3", lambda place: write_reranker(place, texts)),
-        "SPLADE__NAME": ("splade-cocondenser-ensembledistil", lambda place: write_splade(place, texts)),
-        "TABLES__DETECTION_MODEL": (
-            "table-transformer-detection",
-            lambda place: write_table_transformer(place, DETECTED, 15, pickled=True),
-        ),
-        "TABLES__STRUCTURE_MODEL": (
-            "table-transformer-structure-recognition-v1.1-all",
-            lambda place: write_table_transformer(place, TABLE_CLASSES, 125, pickled=False),
-        ),
+    of_tables = folder / "table-transformer-detection"
+    of_structure = folder / "table-transformer-structure-recognition-v1.1-all"
+    writers: dict[str, tuple[Path, Callable[..., object], tuple[Any, ...]]] = {
+        "ENCODER__NAME": (folder / "bge-m3", write_bge_m3, (texts,)),
+        "RERANKER__NAME": (folder / "bge-reranker-v2-m3", write_reranker, (texts,)),
+        "SPLADE__NAME": (folder / "splade-cocondenser-ensembledistil", write_splade, (texts,)),
+        "TABLES__DETECTION_MODEL": (of_tables, write_table_transformer, (DETECTED, 15, True)),
+        "TABLES__STRUCTURE_MODEL": (of_structure, write_table_transformer, (TABLE_CLASSES, 125, False)),
     }
-    models = {variable: folder / name for variable, (name, _) in writers.items()}
-    for variable, (_, write) in writers.items():
-        if not models[variable].is_dir():
-            write(models[variable])
+    for place, write, given in writers.values():
+        if not place.is_dir():
+            write(place, *given)
     server = ThreadingHTTPServer(("127.0.0.1", PORT), _Endpoint)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{PORT}/v1"
@@ -90,7 +86,8 @@ def rehearsed(folder: Path) -> dict[str, str]:
         **{f"{kind}__EPOCHS": "1" for kind in ("PAGE_SCORER", "RERANKER_TRAINING")},
         **{"PAGE_SCORER__MAX_TOKENS": "128", "RERANKER_TRAINING__VALIDATION_PAGES": "5"},
     }
-    return {f"FINRAG_{name}": str(value) for name, value in (models | others).items()}
+    models = {name: str(place) for name, (place, *_) in writers.items()}
+    return {f"FINRAG_{name}": value for name, value in (models | others).items()}
 
 
 class _Endpoint(BaseHTTPRequestHandler):

@@ -82,13 +82,9 @@ def write_table_transformer(folder: Path, labels: Sequence[str], queries: int, p
         **{"d_model": 256, "num_queries": queries, "num_channels": 3, "num_hidden_layers": 6, "dropout": 0.1},
         **{f"{side}_{what}": value for side in ("encoder", "decoder") for what, value in _DETR.items()},
         **dict.fromkeys(zeros, 0.0),
-        **{
-            "activation_function": "relu",
-            "auxiliary_loss": False,
-            "backbone_kwargs": None,
-            "dilation": False,
-        },
-        **{"init_std": 0.02, "init_xavier_std": 1.0, "is_encoder_decoder": True, "scale_embedding": False},
+        **dict.fromkeys(("auxiliary_loss", "dilation", "scale_embedding"), False),
+        **{"activation_function": "relu", "backbone_kwargs": None, "is_encoder_decoder": True},
+        **{"init_std": 0.02, "init_xavier_std": 1.0},
         **{"position_embedding_type": "sine", "max_position_embeddings": 1024, "torch_dtype": "float32"},
         **{"id2label": numbered, "label2id": {label: int(number) for number, label in numbered.items()}},
     }

@@ -362,26 +362,19 @@ def as_arrays(examples: Sequence[Example], tokenizer: Tokenizer) -> ReaderExampl
     sources = sorted({one.source for one in examples})
     read = [tokenizer.encode(one.text) for one in examples]
     names = (OUTPUTS, FORMS, DIRECTIONS)
+    tags = [
+        max(one.tags[begin:end], default=NOT_KNOWN)
+        for one, own in zip(examples, read, strict=True)
+        for begin, end in own.offsets[:MOST_TOKENS]
+    ]
+    outputs, forms, directions = (
+        {None: NOT_KNOWN} | {name: place for place, name in enumerate(known)} for known in names
+    )
     return ReaderExamples(
         np.array([token for own in read for token in own.ids[:MOST_TOKENS]], np.int32),
-        np.array(
-            [
-                max(one.tags[begin:end], default=NOT_KNOWN)
-                for one, own in zip(examples, read, strict=True)
-                for begin, end in own.offsets[:MOST_TOKENS]
-            ],
-            np.int16,
-        ),
+        np.array(tags, np.int16),
         np.cumsum([0, *(min(len(own.ids), MOST_TOKENS) for own in read)]),
-        np.array(
-            [
-                [
-                    NOT_KNOWN if said is None else known.index(said)
-                    for said, known in zip((one.output, one.form, one.direction), names, strict=True)
-                ]
-                for one in examples
-            ]
-        ),
+        np.array([[outputs[one.output], forms[one.form], directions[one.direction]] for one in examples]),
         np.array([one.signs for one in examples]),
         np.array([sources.index(one.source) for one in examples]),
         np.array(sources),
@@ -410,13 +403,11 @@ def main() -> None:
     left_out = [one for one in (*written, *made, *answered) if one.left_out]
     rng.shuffle(answered)
     known = [one for one in answered if not one.left_out]
+    times = [
+        (one, TIMES_WITH_FORM if one.direction else TIMES_WRITTEN) for one in written if not one.left_out
+    ]
     kept = [
-        *(
-            said_otherwise(one, around, rng)
-            for one in written
-            for _ in range(TIMES_WITH_FORM if one.direction else TIMES_WRITTEN)
-            if not one.left_out
-        ),
+        *(said_otherwise(one, around, rng) for one, often in times for _ in range(often)),
         *(one for one in made if not one.left_out),
         *[one for one in known if one.output != FOR_WORDS][:ANSWERED],
         *[one for one in known if one.output == FOR_WORDS][:ANSWERED_IN_WORDS],

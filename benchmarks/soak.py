@@ -154,24 +154,19 @@ def soak(minutes: int, originals: list[Path], folder: Path) -> list[tuple[str, A
         with urlopen(f"http://127.0.0.1:{PORT}/filings", timeout=60) as answer:
             listed = {row["filing"] for row in json.load(answer)}
         failed = [row for row in Lake(lake).ledger_entries() if row["outcome"] == "failed"]
-        figures = [
+        poisoned = [took[one] for one in beside_poison if one in took]
+        memory = asking.memory.items()
+        return [
             ("filings dropped, and searchable at the end", f"{len(dropped)}, {len(took.keys() & listed)}"),
             ("seconds from inbox to searchable, median and most", _of(list(took.values()), 1.0)),
-            (
-                "the same of those that came with a poison file",
-                _of([took[one] for one in beside_poison if one in took], 1.0),
-            ),
+            ("the same of those that came with a poison file", _of(poisoned, 1.0)),
             ("requests", len(asking.seconds)),
             *((f"answered {status}", count) for status, count in asking.statuses.most_common()),
             ("seconds of a request, median and 95th percentile", _of(asking.seconds, 0.95)),
-            *(
-                (f"MB of the {name}, by tenths of the time", _tenths(mb))
-                for name, mb in asking.memory.items()
-            ),
+            *((f"MB of the {name}, by tenths of the time", _tenths(mb)) for name, mb in memory),
             ("steps that failed", [f"{row['asset']} {row['partition']}: {row['error']}" for row in failed]),
             ("errors in the output of both programs", _errors(folder)),
         ]
-        return figures
     finally:
         for process in (service, daemon):
             process.send_signal(signal.SIGINT)

@@ -140,16 +140,10 @@ def terminal(
     """Run commands and draw what a terminal shows of them."""
     screen = Console(record=True, file=io.StringIO(), width=columns)
     for told, command in commands:
-        done = subprocess.run(
-            command,
-            env=env | {"COLUMNS": str(columns)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=True,
-        )
+        wide = env | {"COLUMNS": str(columns)}
+        shown = subprocess.check_output(command, env=wide, stderr=subprocess.STDOUT, text=True)
         screen.print(Text(f"$ {told}", "bold"))
-        screen.print(Text(done.stdout.strip("\n") + "\n"))
+        screen.print(Text(shown.strip("\n") + "\n"))
     body = screen.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
     style = "pre { display: inline-block; margin: 0; padding: 12px 16px; font: 13px/1.35 monospace; }"
     page.set_content(f"<meta charset=utf-8><style>body {{ margin: 0 }} {style}</style>{body}")
