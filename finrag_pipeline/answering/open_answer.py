@@ -321,7 +321,7 @@ class PlanReader:
     def _share(self, plan: QuestionPlan, names: Sequence[Expression]) -> OpenAnswer | None:
         """The part of a total of its own table, where that is likelier than two rows anywhere."""
         rows = self._book.rows
-        if plan.operation is not Operation.RATIO or plan.margin or len(names) < 2 or rows is None:
+        if plan.operation is not Operation.RATIO or plan.margin or len(names) < 2:
             return None
         if any(map(_SIGN.search, plan.measures)) or _TIMES.search(plan.asked):
             return None  # of a sum, or of what is covered so many times, nothing is a part
@@ -353,10 +353,9 @@ class PlanReader:
             periods = periods[-2:] if len(periods) > 1 else (periods[-1].shift(-1), periods[-1])
         else:
             periods = periods[-1:]
-        rows = self._book.rows
         whole = self._whole_of(plan.measures[0], periods[-1])
         one_of = plan.one_of or ""
-        found = rows.families(plan.measures[0], one_of, periods, plan.left_out, whole) if rows else None
+        found = self._book.rows.families(plan.measures[0], one_of, periods, plan.left_out, whole)
         if found is None:
             raise Abstention(AbstentionKind.NOT_REPORTED, f"no table compares '{plan.one_of}'")
         chance, parts = found
@@ -469,7 +468,7 @@ class PlanReader:
         return [("", Call("mean", tuple(At(name, period) for period in shown)), last)]
 
     def _prints_average(self, words: str, period: FiscalPeriod) -> bool:
-        printed = self._book.rows.find(words, period) if self._book.rows else None
+        printed = self._book.rows.find(words, period)
         return printed is not None and "average" in printed.fact.label.lower()
 
     def _shown(self, expression: Expression) -> tuple[FiscalPeriod, ...]:
@@ -538,10 +537,7 @@ class PlanReader:
 
         As 'Short-term borrowings and current portion of long-term debt' is.
         """
-        rows = self._book.rows
-        if rows is None:
-            return False
-        whole, *each = (rows.find(words, self._default) for words in (measure, *parts))
+        whole, *each = (self._book.rows.find(words, self._default) for words in (measure, *parts))
         if whole is not None and set(terms(measure)) <= set(terms(whole.fact.label)):
             return True
         places = [(one.fact.filing, one.fact.page, one.fact.row) for one in each if one is not None]
@@ -552,14 +548,11 @@ class PlanReader:
 
         'Property plus equipment' may be property and equipment.
         """
-        rows = self._book.rows
-        if rows is None or any(_sign_of(joint) == "-" for joint in parts[1::2]):
+        if any(_sign_of(joint) == "-" for joint in parts[1::2]):
             return None
         whole = " ".join(parts[::2])
-        chances = [
-            found.probability if (found := rows.find(words, self._default)) else 0.0
-            for words in (whole, *parts[::2])
-        ]
+        found = (self._book.rows.find(words, self._default) for words in (whole, *parts[::2]))
+        chances = [one.probability if one else 0.0 for one in found]
         return whole if chances[0] > min(chances[1:]) else None
 
     def _line(self, name: str) -> Expression:

@@ -257,12 +257,10 @@ class OpenCalculator:
     ) -> OpenBook:
         """Facts and rows of filings; their rows are read when first needed."""
         facts = [(info, self._facts(info.filing)) for info in infos]
-        book = OpenBook(facts, self._lexicon, plan.directives.statements, newest=newest, asked=plan.asked)
-
         together = () if newest else plan.periods
         rows = partial(self._row_book, tuple(infos), tuple(plan.names), together, plan.unit, plan.asked)
-        book.open_rows(rows, lines_too=lines_too)
-        return book
+        statements = plan.directives.statements
+        return OpenBook(facts, self._lexicon, rows, statements, newest, plan.asked, lines_too)
 
     def _made_row_book(
         self,

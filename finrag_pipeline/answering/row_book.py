@@ -5,16 +5,16 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from finrag_pipeline.answering.inputs import FactBook, FoundFact
 from finrag_pipeline.answering.row_cross_encoder import CAPTION_WORDS
 from finrag_pipeline.filings.cover_text import find_dates, squeeze
-from finrag_pipeline.questions.formula_lexicon import Line, formula_lexicon
+from finrag_pipeline.questions.formula_lexicon import Lexicon, Line, formula_lexicon
 from finrag_pipeline.questions.question_reader import naming_words, question_reader
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.resolver.lexicon import PLACES
@@ -417,32 +417,33 @@ class RowBook:
         if not places:
             return chances
         chances[places] = self._match(words, rows, self._question)
+        texts = self._texts
+
+        def lessen(where: Iterable[bool], to: float) -> None:
+            chances[np.fromiter(where, bool, len(chances))] *= to
+
         for word in _qualifiers(words):
-            chances *= np.array([1.0 if word in text else _UNQUALIFIED for text in self._texts])
+            lessen((word not in text for text in texts), _UNQUALIFIED)
         line, behind = _said_behind(words)
         if any(self._is_headed(line, word) for word in behind):
             # 'Net income regulated utilities' is not that of the company.
-            whole = [row.statement is not None and not row.columns for row in self._rows]
-            lacks = [not any(word in text for word in behind) for text in self._texts]
-            chances *= np.where(np.array(whole) & np.array(lacks), _UNQUALIFIED, 1.0)
+            whole = (row.statement is not None and not row.columns for row in self._rows)
+            lacks = (not any(word in text for word in behind) for text in texts)
+            lessen(map(all, zip(whole, lacks, strict=True)), _UNQUALIFIED)
         inside = _included_terms(self._question)
         if inside and not inside >= set(terms(words)):
             # 'Equity including minority interests' is not these alone.
-            chances *= np.array([_UNNAMED if inside >= set(terms(row.label)) else 1.0 for row in self._rows])
-        named = [name for name in self.names if name in words] or self._small_names(words)
-        for name in named:
-            said = re.compile(
-                rf"(?<![a-z0-9]){re.escape(name.lower().removesuffix(chr(39) + 's'))}", re.IGNORECASE
-            )
-            chances *= np.array([1.0 if said.search(text) else _UNNAMED for text in self._texts])
+            lessen((inside >= set(terms(row.label)) for row in self._rows), _UNNAMED)
+        for name in [name for name in self.names if name in words] or self._small_names(words):
+            bare = re.escape(name.lower().removesuffix("'s"))
+            said = re.compile(rf"(?<![a-z0-9]){bare}", re.IGNORECASE)
+            lessen((said.search(text) is None for text in texts), _UNNAMED)
         for phrases in _lines_said(words):
-            chances *= np.array(
-                [1.0 if any(one.search(text) for one in phrases) else _LINE_UNSAID for text in self._texts]
-            )
+            lessen((not any(one.search(text) for one in phrases) for text in texts), _LINE_UNSAID)
         said_words = _terms_and_other(words)
         if "other" in said_words:  # 'Other assets' are not the assets, nor their total
-            chances *= np.array([1.0 if "other" in text else _UNNAMED for text in self._texts])
-        chances *= np.array([_PART_OF if _of_equity_part(row, said_words) else 1.0 for row in self._rows])
+            lessen(("other" not in text for text in texts), _UNNAMED)
+        lessen((_of_equity_part(row, said_words) for row in self._rows), _PART_OF)
         _, without = _has_and_lacks(self._question or words)
         wanted = set(terms(words)) - without
         for place in np.flatnonzero(chances > _LITTLE):
@@ -453,7 +454,7 @@ class RowBook:
                 chances[place] *= _OPPOSITE
         self._prefer_totals(said_words, chances)
         if _has_and_lacks(words)[1]:  # of which a total leaves out nothing
-            chances *= np.array([_OPPOSITE if _TOTAL.match(row.label) else 1.0 for row in self._rows])
+            lessen((_TOTAL.match(row.label) is not None for row in self._rows), _OPPOSITE)
         if not self._opens(words):
             self._prefer_closing(chances)
         if len(self._together) > 1:
@@ -754,23 +755,28 @@ def _agree(one: _Candidate, other: _Candidate) -> bool:
 class OpenBook(FactBook):
     """Facts of statements; names that are no line of them are looked up among all printed rows.
 
+    Args:
+        filings, lexicon, statements, newest, asked: as in `FactBook`.
+        read_rows: gives the printed rows when they are first needed.
+        lines_too: look up lines that no statement shows as well.
+
     Attributes:
         chances: probability of each name looked up among the rows, of its worst period.
         said: words of the question by the line that they name.
     """
 
-    _rows: RowBook | Callable[[], RowBook] | None = None
-    _lines_too = True
-
-    def open_rows(self, rows: RowBook | Callable[[], RowBook], lines_too: bool = True) -> None:
-        """Look up what is no line among ``rows`` from now on.
-
-        Args:
-            rows: the printed rows, or what reads them when they are first needed.
-            lines_too: look up lines that no statement shows as well.
-        """
-        self._rows = rows
-        self._lines_too = lines_too
+    def __init__(
+        self,
+        filings: Sequence[tuple[FilingInfo, Sequence[Fact]]],
+        lexicon: Lexicon,
+        read_rows: Callable[[], RowBook],
+        statements: Sequence[str] = (),
+        newest: bool = False,
+        asked: str = "",
+        lines_too: bool = True,
+    ) -> None:
+        super().__init__(filings, lexicon, statements, newest=newest, asked=asked)
+        self._read_rows, self._lines_too = read_rows, lines_too
         self.chances: dict[str, float] = {}
         self.said: dict[str, str] = {}
         self._apart: dict[str, Fact] = {}
@@ -781,7 +787,7 @@ class OpenBook(FactBook):
         Returns:
             Whether there are two numbers, and the names were not told apart before.
         """
-        if self._apart or self.rows is None:
+        if self._apart:
             return False
         ways = []
         for kept, other in ((first, second), (second, first)):
@@ -795,18 +801,14 @@ class OpenBook(FactBook):
             self.chances.clear()
         return bool(ways)
 
-    @property
-    def rows(self) -> RowBook | None:
-        """The printed rows; None until they are opened."""
-        if callable(self._rows):
-            self._rows = self._rows()
-        return self._rows
+    @cached_property
+    def rows(self) -> RowBook:
+        """The printed rows."""
+        return self._read_rows()
 
     def shows(self, period: FiscalPeriod) -> bool:
         """Whether any fact or printed row is of the period."""
-        if super().shows(period):
-            return True
-        return self._lines_too and self.rows is not None and self.rows.shows(period)
+        return super().shows(period) or (self._lines_too and self.rows.shows(period))
 
     def find_line(self, line: Line, period: FiscalPeriod, by_label: bool = True) -> FoundFact | None:
         """The fact of a line for a period; where no statement has it, that of the row that words name.
@@ -815,32 +817,28 @@ class OpenBook(FactBook):
         their own label, and then the row must say it plainly.
         """
         found = super().find_line(line, period, by_label)
-        if found is not None or not self._lines_too or self.rows is None:
+        if found is not None or not self._lines_too:
             return found
         if line.name in self.said:
-            return self._printed(self.rows, self.said[line.name], period)
-        return self._printed(self.rows, line.label, period, _PLAINLY)
+            return self._printed(self.said[line.name], period)
+        return self._printed(line.label, period, _PLAINLY)
 
     def find_named(self, name: str, period: FiscalPeriod) -> FoundFact | None:
         """The fact of the row that words of the question name, where they name a formula too."""
         words = self.said.get(name)
-        if words is None or not self._lines_too or self.rows is None:
-            return None
-        return self._printed(self.rows, words, period, _PLAINLY)
+        return self._printed(words, period, _PLAINLY) if words is not None and self._lines_too else None
 
     def find_label(self, words: str, period: FiscalPeriod) -> FoundFact | None:
         """The fact of the row that words name; None where there is none of the period.
 
         'Games revenue' is looked up as 'Games net sales' too, where the company's statement says so.
         """
-        if self.rows is None:
-            return super().find_label(words, period)
         own = self._own_words(words, self.rows.names)
         if own is not None and own != words and words not in self._apart:
             first, second = self.rows.find(words, period), self.rows.find(own, period)
             if second and (first is None or second.probability > first.probability):
-                return self._printed(self.rows, own, period)
-        return self._printed(self.rows, words, period)
+                return self._printed(own, period)
+        return self._printed(words, period)
 
     def _own_words(self, words: str, names: Sequence[str]) -> str | None:
         """Names of parts beside a known line, with the company's own label in place of the line."""
@@ -849,23 +847,19 @@ class OpenBook(FactBook):
             if not besides or not set(besides) <= set(names):
                 continue
             line = self._lexicon.entries.get(name)
-            line = line if isinstance(line, Line) else None
-            facts = (
-                [fact for concept in line.concepts for fact in self._by_line.get(concept, ())] if line else []
-            )
+            concepts = line.concepts if isinstance(line, Line) else ()
+            facts = (fact for concept in concepts for fact in self._by_line.get(concept, ()))
             label = next((normal_label(fact.label) for fact in facts if fact.scope == "primary"), "")
             if label:
                 return re.sub(re.escape(phrase), label, words, count=1, flags=re.IGNORECASE)
         return None
 
-    def _printed(
-        self, rows: RowBook, words: str, period: FiscalPeriod, least: float = 0.0
-    ) -> FoundFact | None:
+    def _printed(self, words: str, period: FiscalPeriod, least: float = 0.0) -> FoundFact | None:
         """The fact of the row that words name with a probability of at least ``least``, which is noted.
 
         A row that has these words for its label names it plainly, however likely it is.
         """
-        found = rows.find(words, period, self._apart.get(words))
+        found = self.rows.find(words, period, self._apart.get(words))
         if found is None or (found.probability < least and not _says(found.fact, words)):
             return None
         self.chances[words] = min(found.probability, self.chances.get(words, 1.0))

@@ -271,8 +271,8 @@ def test_the_date_in_a_label_is_the_period_of_a_balance() -> None:
 def answered(question: str, rows: Sequence[FilingRow] = ROWS) -> OpenAnswer:
     plan = read_plan(question, ("Torvex",))
     assert plan is not None
-    opened = OpenBook([(ANNUAL, []), (NINE, [])], formula_lexicon())
-    opened.open_rows(book(rows, plan.names, plan.periods))
+    filings = [(ANNUAL, []), (NINE, [])]
+    opened = OpenBook(filings, formula_lexicon(), lambda: book(rows, plan.names, plan.periods))
     return PlanReader(opened, formula_lexicon(), YEARS[-1]).answer(plan)
 
 
@@ -371,8 +371,7 @@ def test_amounts_of_which_one_is_deducted_are_compared_as_amounts() -> None:
 def test_a_model_that_no_row_prints_leaves_nothing_sure() -> None:
     plan = read_plan("What were Torvex's paper sales in 2023?", ("Torvex",))
     assert plan is not None
-    opened = OpenBook([(ANNUAL, [])], formula_lexicon())
-    opened.open_rows(book())
+    opened = OpenBook([(ANNUAL, [])], formula_lexicon(), book)
     plain, of_a_model = (
         PlanReader(opened, formula_lexicon(), YEARS[-1]).answer(replace(plan, names=names)).confidence
         for names in ((), ("PX-22",))
@@ -521,8 +520,8 @@ def test_a_part_of_equity_that_words_do_not_name_is_not_the_equity() -> None:
 def test_two_names_that_fit_one_number_best_are_told_apart(other: float, apart: bool) -> None:
     chances = {"profit": (0.6, other), "revenue": (0.8, 0.1)}
     rows = [row(0, ["Printers, revenue"], *yearly(50e6)), row(1, ["Printers, profit"], *yearly(10e6))]
-    opened = OpenBook([(ANNUAL, [])], formula_lexicon())
-    opened.open_rows(RowBook([(ANNUAL, rows)], lambda words, rows, question: np.array(chances[words])))
+    printed = RowBook([(ANNUAL, rows)], lambda words, rows, question: np.array(chances[words]))
+    opened = OpenBook([(ANNUAL, [])], formula_lexicon(), lambda: printed)
     assert opened.tell_apart("profit", "revenue", YEARS[-1]) is True
     found = [opened.find_label(words, YEARS[-1]) for words in ("profit", "revenue")]
     values = [one.fact.value for one in found if one]
