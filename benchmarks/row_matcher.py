@@ -100,7 +100,7 @@ class _Keeper(RowMatcher):
         self, measure: str, question: str, rows: Sequence[FilingRow], by_words: np.ndarray
     ) -> np.ndarray | None:
         features = super()._weighed(measure, question, rows, by_words)
-        if features is not None and sum(len(known) for known in self._known.values()) >= _LEAST_ROWS:
+        if features is not None and self._features and len(self._features.rows) >= _LEAST_ROWS:
             self.kept[measure, question] = rows, features
         return features
 

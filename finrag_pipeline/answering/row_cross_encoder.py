@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
-from importlib.resources import files
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from finrag_pipeline.embedding.bert import Bert, adapted_minilm, minilm_tokenizer
+from finrag_pipeline.embedding.bert import adapted_minilm, minilm_tokenizer
 from finrag_pipeline.errors import ModelError
+from finrag_pipeline.questions.question_reader import shipped
 from finrag_pipeline.statements.filing_rows import FilingRow
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ class RowReaderTokens:
         self._tokenizer = tokenizer
         self._first, self._end, self.bar = (self._id(token) for token in ("[CLS]", "[SEP]", "|"))
         self._ids = lru_cache(1 << 15)(self._encoded)
-        self.row = lru_cache(1 << 15)(self._row)
-        self.full_row = lru_cache(1 << 15)(self._full_row)
+        self.row = lru_cache(1 << 15)(partial(self._joined, _PARTS, ROW_TOKENS))
+        self.full_row = lru_cache(1 << 15)(partial(self._joined, _FULL_PARTS, FULL_ROW_TOKENS))
 
     def _id(self, token: str) -> int:
         found = self._tokenizer.token_to_id(token)
@@ -87,13 +87,7 @@ class RowReaderTokens:
     def _encoded(self, text: str, most: int) -> tuple[int, ...]:
         return tuple(self._tokenizer.encode(text, add_special_tokens=False).ids[:most])
 
-    def _row(self, texts: Texts) -> tuple[int, ...]:
-        return self._joined(texts, _PARTS, ROW_TOKENS)
-
-    def _full_row(self, texts: Texts) -> tuple[int, ...]:
-        return self._joined(texts, _FULL_PARTS, FULL_ROW_TOKENS)
-
-    def _joined(self, texts: Texts, parts: Sequence[tuple[int, int]], room: int) -> tuple[int, ...]:
+    def _joined(self, parts: Sequence[tuple[int, int]], room: int, texts: Texts) -> tuple[int, ...]:
         ids: list[int] = []
         for part, most in parts:
             if not part or (texts[part] and len(ids) < room - 1):
@@ -125,18 +119,17 @@ class RowCrossEncoder:
     """Scores of rows for the words of a question.
 
     Args:
-        bert: the encoder with its adapters.
-        tokens: of questions and rows.
-        weights: of the last layer over the mean state of a row and its product with that of the question,
-            shape (2 × dimensions,).
-        bias: of the last layer.
+        arrays: see `adapted_minilm`, and ``head.weight`` and ``head.bias`` of the last layer over the mean
+            state of a row and its product with that of the question, shape (2 × dimensions,).
+
+    Raises:
+        ModelError: the default encoder's weights are not to be had.
     """
 
-    def __init__(self, bert: Bert, tokens: RowReaderTokens, weights: np.ndarray, bias: float) -> None:
-        self._bert = bert
-        self._tokens = tokens
-        self._weights = weights
-        self._bias = bias
+    def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self._bert, self._tokens = adapted_minilm(arrays), row_reader_tokens()
+        self._weights = arrays["head.weight"].astype(np.float32).ravel()
+        self._bias = float(arrays["head.bias"].ravel()[0])
         self.logits = lru_cache(256)(self._logits)
 
     def _logits(self, measure: str, question: str, rows: tuple[Texts, ...], full: bool = False) -> np.ndarray:
@@ -175,25 +168,7 @@ class RowCrossEncoder:
 @cache
 def row_cross_encoder() -> RowCrossEncoder | None:
     """The shipped cross-encoder; None where the default encoder's weights are not to be had."""
-    from safetensors.numpy import load
-
-    try:
-        return adapted_row_cross_encoder(
-            load((files("finrag_pipeline.answering") / ADAPTER_FILE).read_bytes())
-        )
-    except ModelError:
-        return None
-
-
-def adapted_row_cross_encoder(adapters: Mapping[str, np.ndarray]) -> RowCrossEncoder:
-    """A cross-encoder of adapters as they are shipped.
-
-    Raises:
-        ModelError: the default encoder's weights are not to be had.
-    """
-    head = adapters["head.weight"].astype(np.float32).ravel()
-    bias = float(adapters["head.bias"].ravel()[0])
-    return RowCrossEncoder(adapted_minilm(adapters), row_reader_tokens(), head, bias)
+    return shipped(RowCrossEncoder, "finrag_pipeline.answering", ADAPTER_FILE)
 
 
 @cache

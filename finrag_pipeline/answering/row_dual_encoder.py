@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 
 import numpy as np
 
-from finrag_pipeline.answering.row_cross_encoder import RowReaderTokens, Texts, row_reader_tokens
-from finrag_pipeline.embedding.bert import Bert, adapted_minilm, gelu, minilm_embeddings
-from finrag_pipeline.errors import ModelError
+from finrag_pipeline.answering.row_cross_encoder import Texts, row_reader_tokens
+from finrag_pipeline.embedding.bert import adapted_minilm, gelu, minilm_embeddings
+from finrag_pipeline.questions.question_reader import shipped
 
 WEIGHTS_FILE = "row_dual_encoder.safetensors"
 """The shipped weights, made by ``python -m benchmarks.row_dual_encoder``."""
@@ -35,21 +34,18 @@ class RowDualEncoder:
     """How alike questions and rows are.
 
     Args:
-        bert: the encoder with the adapters of questions.
-        embeddings: of its tokens, shape (tokens, dimensions).
-        tokens: of questions and rows.
-        arrays: what rows are read by, as it is shipped: ``row.part`` of each part, shape (parts, dimensions),
-            ``row.inner`` and ``row.outer``, each a ``weight`` and a ``bias``, ``row.of_token`` and
-            ``row.of_part``, logarithms of how much tokens and parts count, and ``scale``, by which likeness
-            is multiplied.
+        arrays: of questions, see `adapted_minilm`, and what rows are read by: ``row.part`` of each part,
+            shape (parts, dimensions), ``row.inner`` and ``row.outer``, each a ``weight`` and a ``bias``,
+            ``row.of_token`` and ``row.of_part``, logarithms of how much tokens and parts count, and
+            ``scale``, by which likeness is multiplied.
+
+    Raises:
+        ModelError: the default encoder's weights are not to be had.
     """
 
-    def __init__(
-        self, bert: Bert, embeddings: np.ndarray, tokens: RowReaderTokens, arrays: Mapping[str, np.ndarray]
-    ) -> None:
-        self._bert = bert
-        self._embeddings = embeddings
-        self._tokens = tokens
+    def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self._bert, self._embeddings = adapted_minilm(arrays), minilm_embeddings()
+        self._tokens = row_reader_tokens()
         self._row = {
             name.removeprefix("row."): array.astype(np.float32)
             for name, array in arrays.items()
@@ -116,20 +112,4 @@ def _of_length_one(vectors: np.ndarray) -> np.ndarray:
 @cache
 def row_dual_encoder() -> RowDualEncoder | None:
     """The shipped dual encoder; None where the default encoder's weights are not to be had."""
-    from safetensors.numpy import load
-
-    try:
-        return adapted_row_dual_encoder(
-            load((files("finrag_pipeline.answering") / WEIGHTS_FILE).read_bytes())
-        )
-    except ModelError:
-        return None
-
-
-def adapted_row_dual_encoder(arrays: Mapping[str, np.ndarray]) -> RowDualEncoder:
-    """A dual encoder of weights as they are shipped: adapters of questions, and what rows are read by.
-
-    Raises:
-        ModelError: the default encoder's weights are not to be had.
-    """
-    return RowDualEncoder(adapted_minilm(arrays), minilm_embeddings(), row_reader_tokens(), arrays)
+    return shipped(RowDualEncoder, "finrag_pipeline.answering", WEIGHTS_FILE)

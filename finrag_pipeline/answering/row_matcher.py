@@ -20,7 +20,7 @@ from safetensors.numpy import load
 
 from finrag_pipeline.answering.row_cross_encoder import ROWS_AT_ONCE, Texts, row_cross_encoder, row_texts
 from finrag_pipeline.answering.row_dual_encoder import row_dual_encoder
-from finrag_pipeline.questions.formula_lexicon import Lexicon, Line, Phrase, formula_lexicon
+from finrag_pipeline.questions.formula_lexicon import Line, Phrase, formula_lexicon
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.retrieval.query_expansion import expand_query
 from finrag_pipeline.statements.filing_rows import FilingRow
@@ -114,16 +114,11 @@ class Features:
 
     Args:
         rows: of the filings that may be meant.
-        lexicon: lines and formulas.
     """
 
-    def __init__(
-        self,
-        rows: Sequence[FilingRow],
-        lexicon: Lexicon | None = None,
-    ) -> None:
-        self._rows = rows
-        self._lexicon = lexicon or formula_lexicon()
+    def __init__(self, rows: Sequence[FilingRow]) -> None:
+        self.rows = rows
+        self._lexicon = formula_lexicon()
         self._words = [row_words(row) for row in rows]
         seen: Counter[str] = Counter()
         self._places: dict[str, list[int]] = {}
@@ -153,14 +148,14 @@ class Features:
             extra = sum(self._weight(word) for word in own.label if word not in said)
             score[place] -= 0.15 * extra
         lines = self._lines(self._lexicon.named(words.lower()))
-        known = [place for place, row in enumerate(self._rows) if _is_one_of(row, lines)] if lines else []
+        known = [place for place, row in enumerate(self.rows) if _is_one_of(row, lines)] if lines else []
         likely = sorted(score, key=lambda place: (-score[place], place))
         return list(dict.fromkeys([*known[:most], *likely[:most]]))
 
     @cached_property
     def texts(self) -> list[Texts]:
         """What encoders read of each row."""
-        return [row_texts(row) for row in self._rows]
+        return [row_texts(row) for row in self.rows]
 
     def _lines(self, names: Iterable[str]) -> list[Line]:
         return [entry for name in names if isinstance(entry := self._lexicon.entries[name], Line)]
@@ -176,7 +171,7 @@ class Features:
         ways = [(frozenset(terms(text)), self._lexicon.phrases_of(name)) for name, text in named.items()]
         out = np.zeros((len(places), len(_OF_WORDS)), np.float32)
         for at, place in enumerate(places):
-            row, own = self._rows[place], self._words[place]
+            row, own = self.rows[place], self._words[place]
             label = own.label
             near = label | own.path | own.columns
             every = near | own.caption | own.concept
@@ -269,7 +264,9 @@ def coverage(features: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(5.5 - 8 * said + 2 * named["label_extra"] - 0.5 * named["statement"]))
 
 
-def _of_places(said: frozenset[str], measure: str, rows: Sequence[FilingRow]) -> np.ndarray:
+def _of_places(
+    said: frozenset[str], measure: str, rows: Sequence[FilingRow], texts: Sequence[Texts]
+) -> np.ndarray:
     """What the tables of rows say besides, and which of rows of one label are large, shape (rows, features).
 
     People do not say what they do not mean: a segment in a heading, a place in a caption. Of rows that are
@@ -278,7 +275,7 @@ def _of_places(said: frozenset[str], measure: str, rows: Sequence[FilingRow]) ->
     Args:
         said: stems of a question.
         measure: its words that name a quantity.
-        rows: all that are compared.
+        rows, texts: all that are compared.
     """
     filings = list(dict.fromkeys(row.filing for row in rows))
     numbers = [abs(row.values[0].value) if row.values else 0.0 for row in rows]
@@ -287,8 +284,8 @@ def _of_places(said: frozenset[str], measure: str, rows: Sequence[FilingRow]) ->
     for kind, value in zip(kinds, numbers, strict=True):
         alike[kind].add(value)
     out = np.zeros((len(rows), len(_OF_PLACE)), np.float32)
-    for at, (row, kind, value) in enumerate(zip(rows, kinds, numbers, strict=True)):
-        _, headings, columns, caption, *_ = row_texts(row)
+    for at, (row, kind, value, text) in enumerate(zip(rows, kinds, numbers, texts, strict=True)):
+        _, headings, columns, caption, *_ = text
         context = f"{headings} {columns}"
         names = [word for word in _NAME.findall(caption) if said.isdisjoint(terms(word))]
         out[at] = (
@@ -336,11 +333,7 @@ class RowMatcher:
     def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
         self._trees = arrays
         self._blend = arrays["blend"].astype(np.float64)
-        self._features = lru_cache(8)(self._made)
-        self._known: dict[tuple[int, ...], Sequence[FilingRow]] = {}
-
-    def _made(self, key: tuple[int, ...]) -> Features:
-        return Features(self._known[key])
+        self._features: Features | None = None
 
     def probabilities(self, measure: str, rows: Sequence[FilingRow], question: str = "") -> np.ndarray:
         """Probability that each row holds what words name, shape (rows,).
@@ -349,15 +342,18 @@ class RowMatcher:
 
         Args:
             measure: words of a question, without companies and periods.
-            rows: of the filings that may be meant; kept while others are asked about.
+            rows: of the filings that may be meant; the last ones asked about are kept.
             question: that the words are of, without companies.
         """
         chances = np.zeros(len(rows))
         if not len(rows) or not terms(measure):  # 'Other' is a label without a word that tells anything
             same = [row.label.lower().removeprefix("total ") == measure.lower() for row in rows]
             return np.where(same, BY_LABEL, 0.0) if measure.strip() else chances
-        of_rows = self._features_of(rows)
-        likeness = self._likeness(measure, question, of_rows)
+        of_rows = self._features
+        if of_rows is None or of_rows.rows is not rows:
+            of_rows = self._features = Features(rows)
+        encoder = row_dual_encoder()
+        likeness = None if encoder is None else encoder.likeness(measure, question, of_rows.texts)
         places = _candidates(of_rows, measure, likeness)
         by_words = of_rows.of(measure, places)
         features = self._weighed(measure, question, [rows[place] for place in places], by_words)
@@ -374,19 +370,6 @@ class RowMatcher:
         judged = np.column_stack([score, features[:, [FEATURES.index(name) for name in JUDGED_BY]]])
         chances = 1 / (1 + np.exp(-constant - judged @ np.array(weights)))
         return np.where(features[:, FEATURES.index("coverage")] < LEAST_COVERAGE, _UNSAID * chances, chances)
-
-    def _features_of(self, rows: Sequence[FilingRow]) -> Features:
-        key = (id(rows), len(rows), id(rows[0]), id(rows[-1]))
-        if self._known.get(key) is not rows:
-            self._known = {key: rows}
-            self._features.cache_clear()
-        return self._features(key)
-
-    @staticmethod
-    def _likeness(measure: str, question: str, rows: Features) -> np.ndarray | None:
-        """How alike all rows and what is asked for are, shape (rows,); None without the dual encoder."""
-        encoder = row_dual_encoder()
-        return None if encoder is None else encoder.likeness(measure, question, rows.texts)
 
     def _weighed(
         self, measure: str, question: str, rows: Sequence[FilingRow], by_words: np.ndarray
@@ -406,7 +389,7 @@ class RowMatcher:
         best = tuple(dict.fromkeys(texts[place] for place in likely))[:ROWS_AT_ONCE]
         again = dict(zip(best, reader.logits(measure, question, best, full=True), strict=True))
         together = np.array([again.get(text, NOT_AMONG_THE_BEST) for text in texts])
-        of_places = _of_places(frozenset(terms(f"{measure} {question}")), measure, rows)
+        of_places = _of_places(frozenset(terms(f"{measure} {question}")), measure, rows, texts)
         return np.column_stack([by_words, of_places, ranked((covered, alone, together))])
 
 

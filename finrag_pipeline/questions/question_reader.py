@@ -11,22 +11,19 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 import numpy as np
 
-from finrag_pipeline.embedding.bert import Bert, adapted_minilm, minilm_tokenizer
+from finrag_pipeline.embedding.bert import adapted_minilm, minilm_tokenizer
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
 from finrag_pipeline.resolver.lexicon import word_set
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 ADAPTER_FILE = "question_reader.safetensors"
 COMPANY, ANOTHER = "Acme", "Bolt"
@@ -167,6 +164,7 @@ class ReadWord:
 
 
 Words = Sequence[ReadWord]
+_Model = TypeVar("_Model")
 
 
 def text_of(words: Words) -> str:
@@ -428,15 +426,15 @@ class QuestionReader:
     """Reads questions.
 
     Args:
-        bert: the encoder with its adapters.
-        tokenizer: of the encoder.
-        arrays: weights and biases of the last layers: ``tag`` and ``sign`` of words; ``operation``, ``form``
-            and ``direction`` of the mean state.
+        arrays: see `adapted_minilm`, and weights and biases of the last layers: ``tag`` and ``sign`` of
+            words; ``operation``, ``form`` and ``direction`` of the mean state.
+
+    Raises:
+        ModelError: the default encoder's weights are not to be had.
     """
 
-    def __init__(self, bert: Bert, tokenizer: Tokenizer, arrays: Mapping[str, np.ndarray]) -> None:
-        self._bert = bert
-        self._tokenizer = tokenizer
+    def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self._bert, self._tokenizer = adapted_minilm(arrays), minilm_tokenizer()
         self._arrays = {name: array.astype(np.float32) for name, array in arrays.items() if "." in name}
         self.read = lru_cache(256)(self._read)
 
@@ -571,10 +569,14 @@ def _softmax(scores: np.ndarray) -> np.ndarray:
 @cache
 def question_reader() -> QuestionReader | None:
     """The shipped reader; None where the default encoder's weights are not to be had."""
+    return shipped(QuestionReader, "finrag_pipeline.questions", ADAPTER_FILE)
+
+
+def shipped(made_of: Callable[[Mapping[str, np.ndarray]], _Model], package: str, file: str) -> _Model | None:
+    """A model of arrays that a package ships; None where the default encoder's weights are not to be had."""
     from safetensors.numpy import load
 
-    arrays = load((files("finrag_pipeline.questions") / ADAPTER_FILE).read_bytes())
     try:
-        return QuestionReader(adapted_minilm(arrays), minilm_tokenizer(), arrays)
+        return made_of(load((files(package) / file).read_bytes()))
     except ModelError:
         return None
