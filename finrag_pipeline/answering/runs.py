@@ -1,7 +1,8 @@
-"""Answers of a system to the questions of a benchmark, on rankings that were made before."""
+"""Answers of a system to a benchmark, on rankings that were made before, as rows of ``schemas.ANSWERS``."""
 
 from __future__ import annotations
 
+import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,13 +12,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from finrag_pipeline.answering.answer import answer_question, pages_of
+from finrag_pipeline.answering.answer import Answer, answer_question, pages_of
 from finrag_pipeline.answering.calculator import Calculator
+from finrag_pipeline.answering.citations import CitedSentence, as_json
 from finrag_pipeline.answering.derivation import Derivation
-from finrag_pipeline.answering.extractive import Embed, answer_from_text
-from finrag_pipeline.answering.generation import Asked, generate
-from finrag_pipeline.answering.passages import Passage
-from finrag_pipeline.answering.rows import answer_row, error_row, extractive_row, generated_row
+from finrag_pipeline.answering.extractive import Embed, ExtractiveAnswer, answer_from_text
+from finrag_pipeline.answering.generation import Asked, Generated, generate
+from finrag_pipeline.answering.passages import Passage, page_source
 from finrag_pipeline.answering.systems import AnswerSystem
 from finrag_pipeline.answering.tools import FinancialTools
 from finrag_pipeline.errors import FinragError, ModelError
@@ -108,7 +109,7 @@ def _row(
             answer = answer_question(question, calculator, passages, embed, found.filings, only)
             row = answer_row(answer, sources, **key)
     except FinragError as error:
-        row = error_row(question, error, sources, **key)
+        row = _empty_row(question, "", "", (), False) | {"retrieved": sources, "error": str(error)} | key
     return row | {"seconds": time.perf_counter() - start}
 
 
@@ -146,3 +147,80 @@ def _derivation(found: _Found, calculator: Calculator) -> Derivation | None:
         return calculator.answer(found.question, pages, found.filings, found.space is Space.PAGES)
     except FinragError:
         return None  # an unusable question; the model is told that there are no facts
+
+
+def generated_row(generated: Generated, **key: Any) -> dict[str, Any]:
+    """The row of a language model's answer; ``key`` tells the question, the retrieval and the like."""
+    completion, quantity = generated.completion, generated.final.quantity
+    row = _empty_row(
+        generated.question, generated.mode, generated.answer, generated.sentences, generated.abstained
+    )
+    row |= {
+        "repeat": generated.repeat,
+        "final_answer": generated.final.text or None,
+        "retrieved": list(generated.retrieved),
+        "why": generated.why,
+        "fallback": generated.fallback,
+        "warnings": list(generated.warnings),
+        "error": generated.error,
+    }
+    if quantity is not None and not generated.abstained:
+        row |= {"value": quantity.value, "unit": quantity.unit}
+    if completion is not None:
+        row |= {
+            "model": completion.model,
+            "prompt_tokens": completion.prompt_tokens,
+            "completion_tokens": completion.completion_tokens,
+            "seconds": completion.seconds,
+        }
+    return row | key
+
+
+def derivation_row(derivation: Derivation, retrieved: Sequence[str], **key: Any) -> dict[str, Any]:
+    """The row of a calculation that was given pages; those that it cites are retrieved by their facts."""
+    pages = dict.fromkeys(page_source(one.fact.filing, one.fact.page) for one in derivation.inputs)
+    cited = CitedSentence(derivation.answer, tuple(pages), (), bool(pages) or derivation.abstained)
+    row = _empty_row(derivation.question, "calculator", derivation.answer, (cited,), derivation.abstained)
+    row |= {
+        "value": derivation.exact,
+        "unit": derivation.unit,
+        "formula": derivation.formula,
+        "derivation": json.dumps(derivation.as_json(), ensure_ascii=False, default=str),
+        "retrieved": list(dict.fromkeys([*retrieved, *pages])),
+        "why": derivation.why,
+        "seconds": derivation.seconds,
+    }
+    return row | key
+
+
+def extractive_row(answer: ExtractiveAnswer, retrieved: Sequence[str], **key: Any) -> dict[str, Any]:
+    """The row of verdict and quotes out of the passages ``retrieved``, best first."""
+    row = _empty_row(answer.question, "extractive", answer.answer, answer.sentences, answer.abstained)
+    cited = [source for sentence in answer.sentences for source in sentence.sources]
+    row |= {"retrieved": list(dict.fromkeys([*retrieved, *cited])), "why": answer.why}
+    return row | key
+
+
+def answer_row(answer: Answer, retrieved: Sequence[str], **key: Any) -> dict[str, Any]:
+    """The row of an answer without a language model: the calculator's, with what was quoted beside it."""
+    row = derivation_row(answer.derivation, retrieved)
+    if answer.text is not None:
+        quoted = extractive_row(answer.text, row["retrieved"])
+        row |= {name: quoted[name] for name in ("answer", "citations", "retrieved", "abstained", "why")}
+    return row | key
+
+
+def _empty_row(
+    question: str, system: str, answer: str, cited: Sequence[CitedSentence], abstained: bool
+) -> dict[str, Any]:
+    empty: dict[str, Any] = dict.fromkeys(ANSWERS.names)
+    return empty | {
+        "question": question,
+        "system": system,
+        "repeat": 0,
+        "answer": answer,
+        "citations": as_json(cited) if cited else None,
+        "retrieved": [],
+        "abstained": abstained,
+        "warnings": [],
+    }

@@ -14,7 +14,7 @@ import pytest
 from finrag_pipeline.answering.extractive import answer_from_text
 from finrag_pipeline.answering.generation import Asked, generate
 from finrag_pipeline.answering.passages import Passage
-from finrag_pipeline.answering.rows import derivation_row, extractive_row, generated_row
+from finrag_pipeline.answering.runs import derivation_row, extractive_row, generated_row
 from finrag_pipeline.errors import BenchmarkError
 from finrag_pipeline.evaluation.answer_metrics import (
     ANSWER_METRICS,
