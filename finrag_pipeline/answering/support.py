@@ -20,6 +20,7 @@ from finrag_pipeline.answering.quantities import (
     without_numbers,
     years_in,
 )
+from finrag_pipeline.resolver.lexicon import SMALL_NUMBERS, TENS
 
 _EXACT = 1e-9
 _DIGITS_TO_ROUND_FACTS = 2
@@ -27,13 +28,7 @@ _DIGITS_TO_ROUND_TEXT = 3
 
 _TOKEN = re.compile(r"(?=[^\W_-]*-?[^\W_]*\d)[^\W_]+(?:-[^\W_]+)*")
 _FORMS = frozenset({"10-k", "10-q", "8-k", "20-f", "6-k", "10-ks", "10-qs", "8-ks"})
-_UNITS = """
-zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
-seventeen eighteen nineteen
-"""
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_SMALL = {word: value for value, word in enumerate(_UNITS.split())}
-_SMALL |= {word: 10 * value for value, word in enumerate(_TENS.split(), start=2)}
+_SMALL = SMALL_NUMBERS | TENS
 _FACTORS = {
     "half": 0.5, "double": 2, "doubled": 2, "twice": 2, "triple": 3, "tripled": 3, "quadrupled": 4,
     "dozen": 12, "hundred": 100,

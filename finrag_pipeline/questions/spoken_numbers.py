@@ -5,19 +5,9 @@ from __future__ import annotations
 import calendar
 import re
 
-from finrag_pipeline.resolver.lexicon import NUMBERS
+from finrag_pipeline.resolver.lexicon import NUMBERS, SMALL_NUMBERS, TENS
 
-_ONES = list(NUMBERS)[1:10]
-_TEENS = (
-    "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
-    "nineteen",
-)  # fmt: skip
-_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_BELOW_HUNDRED = {
-    **{word: value for value, word in enumerate(_ONES, 1)},
-    **{word: value for value, word in enumerate(_TEENS, 10)},
-    **{word: 10 * value for value, word in enumerate(_TENS, 2)},
-}
+_BELOW_HUNDRED = SMALL_NUMBERS | TENS
 _DAYS = (
     "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh",
     "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth",
@@ -25,9 +15,9 @@ _DAYS = (
 )  # fmt: skip
 _DAY_OF = {word: value for value, word in enumerate(_DAYS, 1)} | {"thirtieth": 30}
 
-_ONE = rf"(?:{'|'.join(_ONES)})"
-_TEEN = rf"(?:{'|'.join(_TEENS)})"
-_TEN = rf"(?:{'|'.join(_TENS)})"
+_ONE = rf"(?:{'|'.join(list(SMALL_NUMBERS)[1:10])})"
+_TEEN = rf"(?:{'|'.join(list(SMALL_NUMBERS)[10:])})"
+_TEN = rf"(?:{'|'.join(TENS)})"
 _LAST = rf"(?:{_TEEN}|{_TEN}(?:[\s-]{_ONE})?|oh[\s-]{_ONE})"
 _YEAR = re.compile(
     rf"\b(?:(?P<century>nineteen|twenty)[\s-](?P<rest>{_LAST})|"

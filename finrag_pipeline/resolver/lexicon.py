@@ -25,8 +25,14 @@ NOT_FOLLOWING, METRICS = _WORDS["not_following"], _WORDS["metrics"]
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
-_NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve"
-NUMBERS = {word: value for value, word in enumerate(_NUMBERS.split())}
+_SMALL_NUMBERS = """
+zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+seventeen eighteen nineteen
+"""
+SMALL_NUMBERS = {word: value for value, word in enumerate(_SMALL_NUMBERS.split())}
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+TENS = {word: 10 * value for value, word in enumerate(_TENS.split(), 2)}
+NUMBERS = {word: value for word, value in SMALL_NUMBERS.items() if value <= 12}
 
 
 def words(pattern: str) -> re.Pattern[str]:
