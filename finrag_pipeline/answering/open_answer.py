@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
@@ -27,7 +27,6 @@ from finrag_pipeline.questions.expression import (
     Name,
     Negative,
     Number,
-    children,
     names_in,
     print_expression,
 )
@@ -135,11 +134,8 @@ class PlanReader:
         plan = self._with_names(plan)
         if plan.one_of is not None:
             return self._choice(plan)
-        if (
-            plan.periods
-            and _PART_OF_YEAR.search(plan.asked)
-            and all(one.length == 12 for one in plan.periods)
-        ):
+        whole_years = bool(plan.periods) and all(one.length == 12 for one in plan.periods)
+        if whole_years and _PART_OF_YEAR.search(plan.asked):
             self._doubt *= _PART_UNREAD
         self._closing = plan.closing
         self._whole: str | None = None
@@ -164,22 +160,18 @@ class PlanReader:
         missing: list[str] = []
         restated: dict[str, str] = {}
         for label, expression, period in wanted:
-            mark = self._calculation.trace.mark()
+            mark = trace.mark()
             try:
                 quantity = self._calculation.compute(expression, period)
             except Abstention as unknown:
                 if not plan.partial or unknown.kind not in NOT_SHOWN:
                     raise
-                self._calculation.trace.back(mark)
+                trace.back(mark)
                 missing.append(label)
                 continue
+            apart = _apart(trace.inputs[mark[1] :]) if plan.operation is Operation.DIFFERENCE else None
+            quantity = quantity if apart is None else replace(quantity, value=apart)
             told = word_quantity(quantity, plan, self._calculation.currency, self._unit(plan, names))
-            if (
-                plan.operation is Operation.DIFFERENCE
-                and (apart := _apart(trace.inputs[mark[1] :])) is not None
-            ):
-                quantity = replace(quantity, value=apart)
-                told = word_quantity(quantity, plan, self._calculation.currency, self._unit(plan, names))
             values.append((label, quantity, told))
             if len(trace.inputs) == mark[1] + 1:
                 for other in (one for one in trace.alternatives[mark[2] :] if "filing" in one):
@@ -267,11 +259,7 @@ class PlanReader:
         return replace(plan, measures=tuple(" ".join((one, *printed)) for one in plan.measures), spoken=())
 
     def _check_series(self, values: Sequence[tuple[str, Quantity, Worded]], missing: Sequence[str]) -> None:
-        """Nothing, where values make a series.
-
-        Raises:
-            Abstention: no filing shows them, or in different scales.
-        """
+        """Abstain where no filing shows values of a series, or some in other scales."""
         if not values or (len(values) == 1 and missing):
             shown = f"only {values[0][0]}" if values else "none of them"
             why = f"the filings show {shown} of the periods asked for, not {listed(missing)}"
@@ -280,11 +268,7 @@ class PlanReader:
             raise Abstention(AbstentionKind.UNITS_DISAGREE, "the filings show it in different scales")
 
     def _check_unit(self, plan: QuestionPlan, values: Sequence[tuple[str, Quantity, Worded]]) -> None:
-        """Nothing, where values are told in a unit like the one asked for.
-
-        Raises:
-            Abstention: money is no percentage, number of days or multiple.
-        """
+        """Abstain where values are money: it is no percentage, number of days or multiple."""
         named = self._lexicon.named(plan.asked.lower()) if plan.operation is Operation.VALUE else ()
         units = map(self._lexicon.unit_of, named)
         asked = plan.directives.unit or next((unit for unit in units if unit in _NO_MONEY), None)
@@ -294,11 +278,7 @@ class PlanReader:
             raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
 
     def _check_labels(self, names: Sequence[Expression]) -> None:
-        """Nothing, where the values of different periods are of one thing.
-
-        Raises:
-            Abstention: rows of several names are.
-        """
+        """Abstain where the values of different periods are of rows of several names."""
         named = {name for expression in names for name in names_in(expression)}
         if any(isinstance(self._lexicon.entries.get(name), Formula) for name in named):
             return
@@ -389,11 +369,22 @@ class PlanReader:
     def _whole_of(self, measure: str, period: FiscalPeriod) -> float | None:
         """The number of the whole company, where words name a line or formula of it."""
         name = self._known(measure)
-        if name is None:
-            return None
+        found = self._alone(Name(name), period) if name else None
+        return float(found[0].value) if found else None
+
+    def _alone(
+        self,
+        expression: Expression,
+        period: FiscalPeriod,
+        unless: Collection[AbstentionKind] = tuple(AbstentionKind),
+    ) -> tuple[Quantity, Sequence[Input]] | None:
+        """A value and its inputs, computed beside the answer; None where an abstention is of these kinds."""
+        alone = Calculation(self._book, self._lexicon, {})
         try:
-            return float(Calculation(self._book, self._lexicon, {}).compute(Name(name), period).value)
-        except Abstention:
+            return alone.compute(expression, period), alone.trace.inputs
+        except Abstention as missing:
+            if missing.kind not in unless:
+                raise
             return None
 
     def _wanted(
@@ -476,25 +467,15 @@ class PlanReader:
         shown: list[tuple[FiscalPeriod, set[frozenset[str]]]] = []
         for back in range(_YEARS_SHOWN):
             period = self._default.shift(-back)
-            alone = Calculation(self._book, self._lexicon, {})
-            try:
-                alone.compute(expression, period)
-            except Abstention as missing:
-                if missing.kind not in NOT_SHOWN:
-                    raise
-                continue
-            shown.append((period, {frozenset(terms(one.line)) for one in alone.trace.inputs}))
+            if (found := self._alone(expression, period, NOT_SHOWN)) is not None:
+                shown.append((period, {frozenset(terms(one.line)) for one in found[1]}))
         self._book.chances.clear()  # of years that are left out
         return tuple(period for period, lines in reversed(shown) if lines == shown[0][1])
 
     def _is_balance(self, expression: Expression, period: FiscalPeriod) -> bool:
         """Whether only balances, of a day, make up a number."""
-        alone = Calculation(self._book, self._lexicon, {})
-        try:
-            alone.compute(expression, period)
-        except Abstention:
-            return False
-        return all(one.fact.period_kind == "instant" for one in alone.trace.inputs)
+        found = self._alone(expression, period)
+        return found is not None and all(one.fact.period_kind == "instant" for one in found[1])
 
     # ------------------------------------------------------------------ measures
 
@@ -559,8 +540,9 @@ class PlanReader:
         """A line or formula; with balances at the end of the period where the question asks for them."""
         entry = self._lexicon.entries[name]
         self._whole = name
-        if self._closing and isinstance(entry, Formula) and has_average(entry.expression):
-            return without_averages(entry.expression)
+        if self._closing and isinstance(entry, Formula):
+            closing = without_averages(entry.expression)
+            return Name(name) if closing == entry.expression else closing
         return Name(name)
 
     def _printed_line(self, name: str) -> str:
@@ -619,12 +601,10 @@ def _sign_of(joint: str) -> str:
 
 def _is_part_of_other(inputs: Sequence[Input]) -> bool:
     """Whether one of two rows is headed by the other: what is compared stands beside it, not below."""
-    paths = [one.fact.path for one in inputs]
-    return len(paths) == 2 and (paths[0][-1:] in _heads(paths[1]) or paths[1][-1:] in _heads(paths[0]))
-
-
-def _heads(path: Sequence[str]) -> list[tuple[str, ...]]:
-    return [(heading,) for heading in path[:-1]]
+    if len(inputs) != 2:
+        return False
+    first, second = (one.fact.path for one in inputs)
+    return not ({*first[-1:]}.isdisjoint(second[:-1]) and {*second[-1:]}.isdisjoint(first[:-1]))
 
 
 def known_name(measure: str, lexicon: Lexicon) -> str | None:
@@ -654,12 +634,6 @@ _SAYS_NOTHING = NAMES_NOTHING | word_set(
 """Words of a measure that leave a known line what it is."""
 
 
-def has_average(expression: Expression) -> bool:
-    """Whether a formula takes an average."""
-    here = isinstance(expression, Call) and expression.function == "avg"
-    return here or any(has_average(part) for part in children(expression))
-
-
 def without_averages(expression: Expression) -> Expression:
     """A formula with the balance at the end of the period in place of each average."""
     match expression:
@@ -680,9 +654,7 @@ def without_averages(expression: Expression) -> Expression:
 def word_quantity(quantity: Quantity, plan: QuestionPlan, currency: str | None, unit: str | None) -> Worded:
     """A value in the unit and rounding asked for."""
     directives: Directives = plan.directives
-    asked = (
-        directives.unit if directives.unit in ("percent", "points", "basis_points", "days", "ratio") else None
-    )
+    asked = directives.unit if directives.unit in _NO_MONEY else None
     if unit == "points" and asked == "percent":
         asked = None
     if unit == "currency":  # of numbers whose table does not say that they are money
@@ -730,7 +702,7 @@ def derive(
     label, quantity, worded = first.values[-1]
     answer, exact = worded.answer, float(quantity.value)
     several = first.values
-    series: tuple[SeriesValue, ...] | None = None
+    series: tuple[SeriesValue, ...] = ()
     if plan.partial:
         answer, series = tell_course(found, plan.measures[0], latest or {})
     elif plan.one_of is not None and plan.verdict is None:
@@ -748,6 +720,9 @@ def derive(
         answer = "; ".join(f"{name}: {told.answer}" for name, _, told in several)
     elif plan.verdict is not None:
         answer = judged(plan, quantity, worded, first)
+    told_already = plan.partial or (plan.one_of is not None and plan.verdict is None)
+    if len(several) > 1 and not told_already:
+        series = tuple(SeriesValue(name, told.answer, float(one.value)) for name, one, told in several)
     return Derivation(
         question=question,
         answer=answer,
@@ -759,13 +734,7 @@ def derive(
         exact=exact,
         confidence=round(confidence, 4),
         from_rows=True,
-        series=tuple(
-            SeriesValue(name, told.answer, float(one.value))
-            for name, one, told in several
-            if len(several) > 1
-        )
-        if series is None
-        else series,
+        series=series,
     )
 
 
@@ -777,11 +746,8 @@ def _apart(inputs: Sequence[Input]) -> Decimal | None:
     if len(inputs) != 2 or (inputs[0].value < 0) == (inputs[1].value < 0):
         return None
     deducted = next(one for one in inputs if one.value < 0)
-    if (
-        _PROFIT.search(deducted.fact.label)
-        or _LOSS.search(deducted.fact.label)
-        or is_netted(deducted.fact.label)
-    ):
+    label = deducted.fact.label
+    if _PROFIT.search(label) or _LOSS.search(label) or is_netted(label):
         return None
     first, second = (abs(Decimal(repr(one.value))) for one in inputs)
     return first - second
