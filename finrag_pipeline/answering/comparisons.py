@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from finrag_pipeline.answering.derivation import Derivation, Input
@@ -64,11 +63,14 @@ def compare(question: str, derivation: Derivation) -> Comparison | None:
         # 'brought in the most (or lost the least)' asks for the largest.
         first_is_most = bool(most) and (not least or (most is not None and most.start() < least.start()))
         return _extreme(inputs, largest=first_is_most)
-    if _POSITIVE.search(question) or _NEGATIVE.search(question):
-        return _sign(derivation, inputs, bool(_POSITIVE.search(question)))
+    positive, value = _POSITIVE.search(question), derivation.value
+    if positive or _NEGATIVE.search(question):
+        holds = value is not None and (value > 0 if positive else value < 0)
+        return None if value is None else _yes_no(holds, derivation.answer, inputs)
     up, down = _UP.search(question), _DOWN.search(question)
-    if not (up or down):
-        return _existence(derivation, inputs) if EXISTENCE.search(question) else None
+    if not (up or down):  # there is any of what one printed number tells
+        exists = len(inputs) == 1 and EXISTENCE.search(question)
+        return _yes_no(bool(inputs[0].value), derivation.answer, inputs) if exists else None
     wanted = None if up and down else bool(up)  # 'improved or declined' asks which way it went
     return _trend(inputs, wanted) or _change(derivation, inputs, wanted)
 
@@ -85,42 +87,29 @@ def _extreme(inputs: Sequence[Input], largest: bool) -> Comparison | None:
     return Comparison(ordered[0].line, f"{ordered[0].line} is the {word}: {figures}.", _pages(ordered))
 
 
-def _sign(derivation: Derivation, inputs: Sequence[Input], positive: bool) -> Comparison | None:
-    if derivation.value is None:
-        return None
-    value = derivation.value
-    holds = value > 0 if positive else value < 0
+def _yes_no(holds: bool, figures: str, inputs: Sequence[Input]) -> Comparison:
     verdict = "Yes" if holds else "No"
-    return Comparison(verdict, f"{verdict}. {derivation.answer}", _pages(inputs))
+    return Comparison(verdict, f"{verdict}. {figures}", _pages(inputs))
 
 
-def _existence(derivation: Derivation, inputs: Sequence[Input]) -> Comparison | None:
-    """Whether there is any of what one printed number tells."""
-    if len(inputs) != 1:
-        return None
-    verdict = "Yes" if inputs[0].value else "No"
-    return Comparison(verdict, f"{verdict}. {derivation.answer}", _pages(inputs))
+def _moved(
+    change: float, up: bool | None, inputs: Sequence[Input], figures: Callable[[str], str]
+) -> Comparison:
+    """The verdict of a change, with figures that tell the way it went; ``up`` None asks for that alone."""
+    way = "rose" if change > 0 else "fell" if change < 0 else "did not change"
+    if up is None:
+        return Comparison(way, figures(way), _pages(inputs))
+    return _yes_no(change > 0 if up else change < 0, figures(way), inputs)
 
 
 def _trend(inputs: Sequence[Input], up: bool | None) -> Comparison | None:
     """Of the one line that is there for two periods; ``up`` None asks which way it went."""
-    by_line: dict[str, list[Input]] = defaultdict(list)
-    for one in inputs:
-        by_line[one.line].append(one)
-    if len(by_line) != 1:
-        return None
-    (line, values), *_ = by_line.items()
-    dated = sorted((one for one in values if _when(one)[0]), key=_when)
-    if len(dated) < 2 or _when(dated[0]) == _when(dated[-1]):
+    dated = sorted((one for one in inputs if _when(one)[0]), key=_when)
+    if len({one.line for one in inputs}) != 1 or len(dated) < 2 or _when(dated[0]) == _when(dated[-1]):
         return None
     first, last = dated[0], dated[-1]
-    change = last.value - first.value
-    way = "rose" if change > 0 else "fell" if change < 0 else "did not change"
-    figures = f"{line} {way} from {_shown(first)} ({first.period}) to {_shown(last)} ({last.period})."
-    if up is None:
-        return Comparison(way, figures, _pages([first, last]))
-    verdict = "Yes" if (change > 0 if up else change < 0) else "No"
-    return Comparison(verdict, f"{verdict}. {figures}", _pages([first, last]))
+    ends = f"from {_shown(first)} ({first.period}) to {_shown(last)} ({last.period})"
+    return _moved(last.value - first.value, up, [first, last], lambda way: f"{first.line} {way} {ends}.")
 
 
 def _change(derivation: Derivation, inputs: Sequence[Input], up: bool | None) -> Comparison | None:
@@ -132,13 +121,8 @@ def _change(derivation: Derivation, inputs: Sequence[Input], up: bool | None) ->
     if not one or not other or one == other:
         return None
     change = derivation.exact if one > other else -derivation.exact
-    way = "rose" if change > 0 else "fell" if change < 0 else "did not change"
     worked_out = derivation.steps[-1].partition(" = ")[2] if derivation.steps else ""
-    figures = f"It {way}: {worked_out or derivation.answer}."
-    if up is None:
-        return Comparison(way, figures, _pages(inputs))
-    verdict = "Yes" if (change > 0 if up else change < 0) else "No"
-    return Comparison(verdict, f"{verdict}. {figures}", _pages(inputs))
+    return _moved(change, up, inputs, lambda way: f"It {way}: {worked_out or derivation.answer}.")
 
 
 def _when(one: Input) -> tuple[int, int]:
