@@ -49,17 +49,7 @@ if TYPE_CHECKING:
 PageHits = Sequence[tuple[str, int]]
 """(filing, zero-based page), best first."""
 
-_ROWS_MAY_ANSWER = (
-    AbstentionKind.NOT_A_CALCULATION,
-    AbstentionKind.NOT_REPORTED,
-    AbstentionKind.UNKNOWN_PERIOD,
-    AbstentionKind.NO_LINE,
-    AbstentionKind.UNDEFINED_NAME,
-    AbstentionKind.SEVERAL_COMPANIES,
-    AbstentionKind.NOT_UNDERSTOOD,
-    AbstentionKind.UNREADABLE,
-    AbstentionKind.UNITS_DISAGREE,
-)
+_NO_ROW_ANSWERS = (AbstentionKind.UNKNOWN_COMPANY, AbstentionKind.DIVISION_BY_ZERO)
 _LIKELY = 0.5
 """Share of the best filing's score from which a filing may be meant too, and be quoted from."""
 
@@ -167,7 +157,7 @@ class Calculator:
                 parsed = parse_question(question, names, self._lexicon)
                 found = self._calculated(question, parsed, resolution, pages or (), filings, only_pages)
         except Abstention as abstention:
-            may_answer = asked is None and abstention.kind in _ROWS_MAY_ANSWER
+            may_answer = asked is None and abstention.kind not in _NO_ROW_ANSWERS
             if len(resolution.companies) > 1 and abstention.kind is AbstentionKind.NOT_A_CALCULATION:
                 # A sentence of one company compares nothing.
                 abstention = Abstention(
@@ -208,8 +198,7 @@ class Calculator:
     ) -> Derivation | None:
         """The values over time that are asked for; None where formulas and plans may tell them too.
 
-        Raises:
-            Abstention: the quarters asked for cannot be told; no other period stands for them.
+        It abstains where the quarters asked for cannot be told: no other period stands for them.
         """
         try:
             return self.opened.answer(question, resolution, filings, asked)
@@ -490,11 +479,7 @@ _PURE = ("percent", "points", "basis_points", "days", "ratio", "times")
 
 
 def _check_unit(result: Quantity, parsed: ParsedQuestion) -> None:
-    """Nothing, where a result is of the unit asked for.
-
-    Raises:
-        Abstention: days, per cent or a ratio are asked for and the result is an amount, or the reverse.
-    """
+    """Abstain where days, per cent or a ratio are asked for and the result is an amount, or the reverse."""
     asked = parsed.directives.unit or (parsed.unit if parsed.unit in _PURE else None)
     amount = result.unit in (MONEY, PER_SHARE, SHARES)
     if asked is not None and (asked in _PURE if amount else asked == "currency"):

@@ -16,16 +16,9 @@ Method = Literal["calculator", "extractive"] | Mode
 DEFAULT_RETRIEVAL = "finrag"
 
 PUBLISHED_RETRIEVALS = (
-    "bm25",
-    "splade",
-    "dense",
-    "hybrid_rrf",
-    "parent_child",
-    "multi_hyde",
-    "dense_rerank",
-    "multi_hyde_rerank",
-    "page_scorer",
-)
+    "bm25", "splade", "dense", "hybrid_rrf", "parent_child", "multi_hyde", "dense_rerank",
+    "multi_hyde_rerank", "page_scorer",
+)  # fmt: skip
 """Retrieval systems that the papers generated answers on (Kobeissi & Langlais, Table 6)."""
 
 

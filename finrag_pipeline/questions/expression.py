@@ -17,17 +17,8 @@ from decimal import Decimal
 from finrag_pipeline.statements.periods import FiscalPeriod
 
 FUNCTIONS = {
-    "avg": (1, 1),
-    "prev": (1, 1),
-    "change": (1, 1),
-    "growth": (1, 1),
-    "abs": (1, 1),
-    "optional": (1, 1),
-    "mean": (1, None),
-    "sum": (1, None),
-    "max": (1, None),
-    "min": (1, None),
-    "first": (1, None),
+    **dict.fromkeys(("avg", "prev", "change", "growth", "abs", "optional"), (1, 1)),
+    **dict.fromkeys(("mean", "sum", "max", "min", "first"), (1, None)),
     "power": (2, 2),
 }
 """Least and largest number of arguments of each function; None for no limit."""
