@@ -13,7 +13,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -85,12 +84,14 @@ _TYPES = (
 """What asks for a kind of thing, and what a sentence that holds one must contain."""
 
 # Words of a question that name no subject.
-_NO_ITEM = """
-how much many what amount quantity number value total year end fiscal annual quarterly report reported using
-based as shown statement company give state answer tell explain describe list name please discuss
-change increase decrease grow growth decline rise fall drop improve
-january february march april june july august september october november december
-"""
+_NO_ITEM = frozenset(
+    terms("""
+    how much many what amount quantity number value total year end fiscal annual quarterly report reported
+    using based as shown statement company give state answer tell explain describe list name please discuss
+    change increase decrease grow growth decline rise fall drop improve
+    january february march april june july august september october november december
+    """)
+)
 _NEAR_WORDS = 6  # before a verb, near enough to be its subject
 _FEWEST_WORDS = 2
 _SURELY_A_NUMBER = 0.9
@@ -267,17 +268,11 @@ def asks_for_amount(question: str) -> bool:
 def _item(asked: str, names: Collection[str]) -> dict[str, None]:
     """Words that name what is asked for, in order: neither the company nor the period."""
     lower = [name.lower() for name in names]
-    no_item = _no_item()
     return {
         word: None
         for word in terms(asked)
-        if word.isalpha() and word not in no_item and not any(word in name for name in lower)
+        if word.isalpha() and word not in _NO_ITEM and not any(word in name for name in lower)
     }
-
-
-@cache
-def _no_item() -> frozenset[str]:
-    return frozenset(terms(_NO_ITEM))
 
 
 def _gives_amount(text: str, item: dict[str, None], asked: str) -> bool:

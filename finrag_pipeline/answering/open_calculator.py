@@ -151,10 +151,12 @@ class OpenCalculator:
         """
         reader = question_reader()
         is_word = reader.is_word if reader else has_vowel
-        chosen = itertools.chain(
-            *(own[:MOST_FILINGS] for own in self._companies(resolution, filings).values())
-        )
-        return self._abbreviations(tuple(chosen), is_word).spelled_out(question, names)
+        return self._abbreviations(self._chosen(resolution, filings), is_word).spelled_out(question, names)
+
+    def _chosen(self, resolution: Resolution, filings: Sequence[str] | None) -> tuple[str, ...]:
+        """Filings whose rows are read, company by company."""
+        companies = self._companies(resolution, filings).values()
+        return tuple(filing for own in companies for filing in own[:MOST_FILINGS])
 
     def _abbreviated(self, filings: tuple[str, ...], is_word: Callable[[str], bool]) -> Abbreviations:
         rows = (row for filing in filings for row in self._rows(filing))
@@ -174,10 +176,8 @@ class OpenCalculator:
     def _label_said(self, question: str, resolution: Resolution) -> str:
         """The longest label of a row that a question says word for word; '' where it says none."""
         said = " ".join(plain(question).lower().split())
-        chosen = tuple(
-            itertools.chain(*(own[:MOST_FILINGS] for own in self._companies(resolution, None).values()))
-        )
-        return max((label for label in self._labels(chosen) if label in said), key=len, default="")
+        labels = self._labels(self._chosen(resolution, None))
+        return max((label for label in labels if label in said), key=len, default="")
 
     def _long_labels(self, filings: tuple[str, ...]) -> frozenset[str]:
         """Labels of four words and more, in lower case and without what stands in brackets."""

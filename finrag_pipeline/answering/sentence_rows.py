@@ -90,11 +90,8 @@ def sentence_rows(pages: Sequence[tuple[int, str]], info: FilingInfo) -> list[Fi
         for sentence in sentences(text):
             if _SHORTEST <= len(sentence) <= _MOST_CHARACTERS and _AMOUNT.search(sentence):
                 for label, values in _told(" ".join(plain(sentence).split()), unsaid, info):
-                    rows.append(
-                        FilingRow(
-                            info.filing, page, NO_TABLE - len(rows), 0, "", (label,), (), None, None, values
-                        )
-                    )
+                    table = NO_TABLE - len(rows)
+                    rows.append(FilingRow(info.filing, page, table, 0, "", (label,), (), None, None, values))
     return rows
 
 
@@ -105,7 +102,7 @@ def _told(sentence: str, unsaid: float, info: FilingInfo) -> Iterator[tuple[str,
         return
     places = [place for place in find_periods(sentence) if not any(p.future for p in place.periods)]
     taken = [(one.start, one.end) for one in amounts]
-    periods = _dated(sentence, [(p.start, p.periods) for p in places if not _within(p.start, taken)], info)
+    periods = _dated(sentence, [place for place in places if not _within(place.start, taken)], info)
     spans = [(p.start, p.end) for p in places]
     groups: list[list[_Told]] = []
     for one in amounts:
@@ -116,12 +113,13 @@ def _told(sentence: str, unsaid: float, info: FilingInfo) -> Iterator[tuple[str,
             groups[-1].append(one)
         else:
             groups.append([one])
-    told: list[tuple[int, list[_Told], int, Sequence[_Period]]] = []
-    for at, group in enumerate(groups):
-        if len(group) == len(periods) and periods:
-            before = groups[at - 1][-1].end if at else 0
-            after = groups[at + 1][0].start if at + 1 < len(groups) else len(sentence)
-            told.append((before, group, after, periods))
+    begins = [0, *(group[-1].end for group in groups)]
+    ends = [*(group[0].start for group in groups[1:]), len(sentence)]
+    told = [
+        (before, group, after, periods)
+        for before, group, after in zip(begins, groups, ends, strict=False)
+        if len(group) == len(periods)
+    ]
     for before, group, after, own in told or _with_own_periods(sentence, amounts, places, info):
         label = _label(sentence, before, group, after, spans if told else [*spans, *taken])
         if not label or len(_DIGITS.findall(label)) > _MOST_DIGITS:
@@ -160,20 +158,16 @@ def _with_own_periods(
         ahead = amounts[at + 1].start if at + 1 < len(amounts) else len(sentence)
         place = next((p for p in places if one.end <= p.start < ahead), None)
         gap = _LEAD.sub(" ", sentence[one.end : place.start]).split() if place else []
-        own = _dated(sentence, [(place.start, place.periods)], info) if place else []
+        own = _dated(sentence, [place], info) if place else []
         if place is None or len(gap) > _MOST_BETWEEN or len(own) != 1:
             continue
         group = [one]
         first = amounts[at - 1] if at else None
-        if (
-            first
-            and first.start >= begin
-            and first.kind == one.kind
-            and not is_apart(first.end, one.start, _NO_WORDS)
-        ):
+        near = first is not None and first.start >= begin and first.kind == one.kind
+        if first and near and not is_apart(first.end, one.start, _NO_WORDS):
             # 'In 2018, it was $3 million compared with $2 million in 2017'
             lead = [p for p in places if begin <= p.start < first.start]
-            own = [*_dated(sentence, [(p.start, p.periods) for p in lead], info), *own]
+            own = [*_dated(sentence, lead, info), *own]
             group = [first, one]
             if len(own) != len(group):
                 continue
@@ -209,9 +203,7 @@ _Period = tuple[dt.date, int | None, int | None, int | None]
 """Last day, months or None for an instant, fiscal year and quarter."""
 
 
-def _dated(
-    sentence: str, places: Sequence[tuple[int, Sequence[AskedPeriod]]], info: FilingInfo
-) -> list[_Period]:
+def _dated(sentence: str, places: Sequence[PeriodSpan], info: FilingInfo) -> list[_Period]:
     """The periods of a sentence in its order; years behind a day are of the same day.
 
     None where one is not over yet, which is not reported.
@@ -219,9 +211,9 @@ def _dated(
     assert info.period_end is not None
     found: list[_Period] = []
     day: _Period | None = None
-    for start, periods in places:
-        for asked in periods:
-            made = _period(asked, _INSTANT.search(sentence[:start]) is not None, day, info)
+    for place in places:
+        for asked in place.periods:
+            made = _period(asked, _INSTANT.search(sentence[: place.start]) is not None, day, info)
             if made is None or made[0] > info.period_end + dt.timedelta(WEEK):
                 return []
             day = made if asked.date is not None else day
