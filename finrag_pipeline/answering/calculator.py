@@ -257,7 +257,7 @@ class Calculator:
             periods = tuple(sorted(filter(None, named), key=lambda one: one.code))[-1:]
             expression = parse_expression(formula)
             expression = At(expression, periods[0]) if periods else expression
-            asked = ParsedQuestion(question, expression, formula, None, {}, periods, Directives())
+            asked = ParsedQuestion(expression, formula, None, {}, periods, Directives())
             return self._calculated(question, asked, resolution, (), filings, False)
         except Abstention as missing:
             return _abstained(question, missing)

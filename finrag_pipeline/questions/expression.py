@@ -172,22 +172,14 @@ def _print(expression: Expression, least: int) -> str:
     return f"({text})" if strength < least else text
 
 
-def children(expression: Expression) -> tuple[Expression, ...]:
-    """The expressions right below one."""
-    match expression:
-        case Negative(of) | At(of):
-            return (of,)
-        case Binary(_, left, right):
-            return left, right
-        case Call(_, arguments):
-            return arguments
-        case _:
-            return ()
-
-
 def names_in(expression: Expression) -> Iterator[str]:
     """Names an expression uses, in order, repeated as they are."""
-    if isinstance(expression, Name):
-        yield expression.name
-    for child in children(expression):
-        yield from names_in(child)
+    match expression:
+        case Name(name):
+            yield name
+        case Negative(of) | At(of):
+            yield from names_in(of)
+        case Binary(_, left, right):
+            yield from (*names_in(left), *names_in(right))
+        case Call(_, arguments):
+            yield from (name for argument in arguments for name in names_in(argument))

@@ -67,7 +67,6 @@ class ParsedQuestion:
     """A question taken apart.
 
     Attributes:
-        question: as asked.
         expression: what is asked for.
         label: what it is called, for people.
         unit: unit that its formula is answered in; None where it follows from the inputs.
@@ -80,7 +79,6 @@ class ParsedQuestion:
         otherwise_zero: it asks for zero where the quantity is not reported.
     """
 
-    question: str
     expression: Expression
     label: str
     unit: str | None
@@ -111,7 +109,6 @@ def parse_question(
 
 class _Reader:
     def __init__(self, question: str, skip: frozenset[str], lexicon: Lexicon) -> None:
-        self.question = question
         self.lexicon = lexicon
         self.skip = skip
         self.own: dict[str, str] = {}
@@ -245,7 +242,6 @@ class _Reader:
             tree = Spoken("total", (tree,))
         expression = lowering.lower(tree, group)
         return ParsedQuestion(
-            question=self.question,
             expression=expression,
             label=self._label(expression, tokens),
             unit=self._unit(tree, lowering, defined),
