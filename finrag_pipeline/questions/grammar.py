@@ -7,6 +7,7 @@ Tokens of :mod:`~finrag_pipeline.questions.tokens` are parsed by an Earley parse
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -17,18 +18,9 @@ from lark import Lark, Token, Tree
 from lark.exceptions import LarkError
 from lark.lexer import Lexer
 
-from finrag_pipeline.questions.expression import (
-    At,
-    Binary,
-    Call,
-    Expression,
-    Name,
-    Negative,
-    Number,
-)
+from finrag_pipeline.questions.expression import At, Binary, Call, Expression, Name, Negative, Number
 from finrag_pipeline.questions.formula_lexicon import Lexicon
 from finrag_pipeline.questions.tokens import Group, QuestionToken, shifted
-from finrag_pipeline.resolver.lexicon import word_set
 from finrag_pipeline.statements.periods import FiscalPeriod
 
 MOST_TOKENS = 80
@@ -84,11 +76,7 @@ start: whole
     | bundle MINUS compared -> subtract
 _and: COMMA | AND | COMMA AND
 """
-_TERMINALS = word_set(
-    "PLUS MINUS TIMES OVER PERCENT_OF TO PERIODS MARGIN CHANGE GROWTH CAGR METRIC NAME NUMBER LPAR RPAR SPAN "
-    "AVERAGE AVERAGE_OF SHARE_OF_ALL SUM RATIO DIFFERENCE DIVIDE MULTIPLY SUBTRACT ADD SHARE BY FROM "
-    "AND COMMA"
-)
+_TERMINALS = frozenset(re.findall(r"[A-Z][A-Z_]+", _GRAMMAR))
 
 
 class _TokenLexer(Lexer):
@@ -190,10 +178,9 @@ class Lowering:
                 return self.lower(node.parts[0], _merge(node.token, group))
             case "margin":
                 return Binary("/", self.lower(node.parts[0], group), self._place(Name("revenue"), group))
-            case "subtract_from":
-                return Binary("-", self.lower(node.parts[1], group), self.lower(node.parts[0], group))
-            case "share_of":
-                return Binary("/", self.lower(node.parts[1], group), self.lower(node.parts[0], group))
+            case "subtract_from" | "share_of":
+                operator = "-" if node.kind == "subtract_from" else "/"
+                return Binary(operator, self.lower(node.parts[1], group), self.lower(node.parts[0], group))
             case "total":
                 periods = group.each() if group else ()
                 if len(node.parts) == 1 and len(periods) > 1:
@@ -235,8 +222,7 @@ class Lowering:
 
     def _change(self, node: Spoken, group: Group | None, relative: bool) -> Expression:
         inner, group = _apart(node, group)
-        first, last = _ends(group)
-        before, after = self.lower(inner, Group((first,))), self.lower(inner, Group((last,)))
+        before, after = (self.lower(inner, Group((end,))) for end in _ends(group))
         if relative and not self.is_share(inner):
             return Binary("-", Binary("/", after, before), Number(Decimal(1)))
         return Binary("-", after, before)
@@ -247,9 +233,9 @@ class Lowering:
         if span and len(group.periods) < 2:
             last = group.periods[0] if group.periods else 0
             group = Group((shifted(last, -span), last), True)
-        start, end = _ends(group)
-        before, after = self.lower(inner, Group((start,))), self.lower(inner, Group((end,)))
-        root = Binary("/", Number(Decimal(1)), Number(Decimal(max(_years_between(start, end), 1))))
+        ends = _ends(group)
+        before, after = (self.lower(inner, Group((end,))) for end in ends)
+        root = Binary("/", Number(Decimal(1)), Number(Decimal(max(_years_between(*ends), 1))))
         return Binary("-", Call("power", (Binary("/", after, before), root)), Number(Decimal(1)))
 
     def is_share(self, node: Spoken) -> bool:
