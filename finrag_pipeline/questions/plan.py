@@ -11,7 +11,6 @@ from finrag_pipeline.questions.directives import Directives, read_directives
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
 from finrag_pipeline.questions.question_reader import (
     NAMES_NOTHING,
-    WORD,
     Form,
     Operation,
     Reading,
@@ -245,13 +244,10 @@ def read_plan(
     companies = tuple(companies)
     reading = read_question(_reworded(whole or question), companies).as_meant()
     if whole and whole != question:  # 'over the last eight quarters' is read already
-        left = set(WORD.findall(text.lower()))
-        words = (replace(word, kept=word.kept and word.text.lower() in left) for word in reading.words)
-        reading = replace(reading, words=tuple(words))
-    told = set(WORD.findall(read_directives(text)[1].lower()))  # 'by the cash flow statement' names nothing
-    rest = [replace(word, kept=word.kept and word.text.lower() in told) for word in reading.words]
-    if any(word.kept for word in rest):
-        reading = replace(reading, words=rest)
+        reading = reading.keeping(text)
+    rest = reading.keeping(read_directives(text)[1])  # 'by the cash flow statement' names nothing
+    if any(word.kept for word in rest.words):
+        reading = rest
     return _Planner(text, companies, known, reading.with_label(label) if label else reading).plan()
 
 
@@ -281,7 +277,7 @@ class _Planner:
         self.text = text
         self.directives, _ = read_directives(text)
         likeliest = max(reading.outputs, key=lambda one: reading.outputs[one])
-        moves = likeliest in (Operation.CHANGE, Operation.GROWTH)  # from what was told before
+        moves = likeliest in _CHANGES  # from what was told before
         places = _places(text, companies, text if moves else reading.that_asks(text))
         self.named, masked = _masked(text, places)
         self.periods = tuple(sorted(dict.fromkeys(p for periods in self.named for p in periods), key=_order))
@@ -359,11 +355,7 @@ class _Planner:
         if self.several:
             own = self.of_company.values()  # a period each is none to compare within a company
             apart = len(own) > 1 and all(len(one) == 1 for one in own) and len(set(own)) > 1
-            without = {
-                Operation.AVERAGE,
-                Operation.DIFFERENCE,
-                *((Operation.CHANGE, Operation.GROWTH) if apart else ()),
-            }
+            without = (Operation.AVERAGE, Operation.DIFFERENCE, *(_CHANGES if apart else ()))
             plan = self._calculated(one for one in Operation if one not in without)
             return plan and replace(plan, verdict=largest, each=False)
         if form is Form.YEAR:
@@ -373,12 +365,8 @@ class _Planner:
             return replace(plan, verdict=largest, each=True, among_periods=True)
         if form is Form.WHICH and (options := self._options()):
             return replace(self._made(Operation.DIFFERENCE, *options), verdict=largest)
-        by = (
-            None
-            if _SUPERLATIVE.search(self.masked) or len(self.periods) > 1
-            else _BY_PARTS.search(self.masked)
-        )
-        if by:
+        alone = len(self.periods) < 2 and not _SUPERLATIVE.search(self.masked)
+        if alone and (by := _BY_PARTS.search(self.masked)):
             rest = _without(measure, by["of"]) or measure
             return replace(self._made(Operation.VALUE, rest), one_of=by["of"])
         if form is Form.PART and reading.kind:
@@ -466,7 +454,7 @@ class _Planner:
         parts = None if by_name else self._parts()
         if parts and self.reading.share():
             top = max(chances, key=chances.__getitem__)
-            moved = top in (Operation.CHANGE, Operation.GROWTH) or _MOVED.search(self.masked)
+            moved = top in _CHANGES or _MOVED.search(self.masked)
             changed = self._ends() and not self.several and moved
             if changed and parts[0].lower() == parts[1].lower():  # as a percentage of what it was
                 return self._made(Operation.GROWTH, parts[0])
@@ -570,9 +558,8 @@ class _Planner:
                 return self._made(Operation.GROWTH if growth else Operation.CHANGE, measure)
             case Operation.RATIO:
                 in_order = tuple(period for named in self.named for period in named)
-                return (
-                    replace(self._made(operation, measure), periods=in_order) if len(in_order) == 2 else None
-                )
+                plan = self._made(operation, measure)
+                return replace(plan, periods=in_order) if len(in_order) == 2 else None
             case Operation.AVERAGE | Operation.SUM:
                 if self.is_range and len(self.periods) == 2:
                     self.periods = _every_year(*self.periods)
@@ -586,7 +573,7 @@ class _Planner:
 
     def _made(self, operation: Operation, *measures: str) -> QuestionPlan:
         periods = self.periods
-        if operation in (Operation.CHANGE, Operation.GROWTH):
+        if operation in _CHANGES:
             measures = tuple(_MOVING.sub("", measure) or measure for measure in measures)
             if self.back and len(periods) == 1:
                 periods = (periods[0].shift(-1), periods[0])
@@ -634,7 +621,8 @@ def _ratio_by_name(question: str, measure: str) -> str | None:
 
 
 _OF_BALANCES = " days balance balances closing opening average ending year-end"
-_OVER_TIME = (Operation.VALUE, Operation.CHANGE, Operation.GROWTH)
+_CHANGES = (Operation.CHANGE, Operation.GROWTH)
+_OVER_TIME = (Operation.VALUE, *_CHANGES)
 
 
 def _without(measure: str, words: str) -> str:
@@ -767,19 +755,13 @@ def share_words(parts: Sequence[str]) -> tuple[str, ...]:
     ]
     shared = next((words for words in (common[-1], common[0]) if naming_words(words)), "")
     said = [set(naming_words(words).lower().split()) for words in common]
-    if len(parts) == 2 and all(said) and said[0] != said[1]:
-        for short, full in ((0, 1), (1, 0)):
-            whole_alone = formula_lexicon().named(parts[short].lower())
-            if (
-                not whole_alone
-                and said[short] < said[full]
-                and len(common[short].split()) < len(parts[short].split())
-            ):
-                added = (
-                    word for word in naming_words(common[full]).split() if word.lower() not in said[short]
-                )
-                whole = f"{parts[short]} {' '.join(added)}"
-                return (whole, parts[1]) if short == 0 else (parts[0], whole)
+    for short, full in ((0, 1), (1, 0)) if len(parts) == 2 and all(said) else ():
+        named = len(common[short].split()) < len(parts[short].split())
+        if named and said[short] < said[full] and not formula_lexicon().named(parts[short].lower()):
+            added = (word for word in naming_words(common[full]).split() if word.lower() not in said[short])
+            both = list(parts)
+            both[short] += " " + " ".join(added)
+            return tuple(both)
     return tuple(
         part if naming_words(own) or not shared else f"{part} {naming_words(shared)}"
         for part, own in zip(parts, common, strict=True)
@@ -800,19 +782,14 @@ def _share_line(parts: Sequence[str]) -> tuple[str, ...]:
     outermost = said.endswith(line) if full else said.startswith(line)
     if not outermost or not naming_words(_without(said, line)):
         return tuple(parts)
-    whole = f"{line} {parts[1 - full]}"
-    return (parts[0], whole) if full == 0 else (whole, parts[1])
+    both = list(parts)
+    both[1 - full] = f"{line} {parts[1 - full]}"
+    return tuple(both)
 
 
 def _every_year(first: FiscalPeriod, last: FiscalPeriod) -> tuple[FiscalPeriod, ...]:
     """The years from one to another, where both are whole years; else the two."""
-    if (
-        first.year is None
-        or last.year is None
-        or first.quarter
-        or last.quarter
-        or last.year - first.year > 10
-    ):
+    if not (first.year and last.year) or first.quarter or last.quarter or last.year - first.year > 10:
         return (first, last)
     return tuple(FiscalPeriod(year) for year in range(first.year, last.year + 1))
 

@@ -301,6 +301,12 @@ class Reading:
                 return replace(self, words=tuple(words))
         return self
 
+    def keeping(self, text: str) -> Reading:
+        """The reading of a question of which only words that a text has belong to measures."""
+        said = set(WORD.findall(text.lower()))
+        words = (replace(word, kept=word.kept and word.text.lower() in said) for word in self.words)
+        return replace(self, words=tuple(words))
+
     def parts(self) -> tuple[Words, Words] | None:
         """The words of the first and of the second measure; None where all belong to one.
 
