@@ -404,7 +404,9 @@ class _Case:
     def _computed(self, expression: Expression, period: FiscalPeriod) -> tuple[Calculation, Quantity, Worded]:
         calculation = Calculation(self.book, self.lexicon, self.parsed.definitions, self.shift)
         result = calculation.compute(expression, period)
-        return calculation, result, word(result, self.parsed, calculation.currency)
+        unit = self.parsed.unit if self.parsed.unit in ("percent", "points", "days", "times") else "ratio"
+        worded = word_value(result.value, result.unit, unit, calculation.currency, self.parsed.directives)
+        return calculation, result, worded
 
     def _tried(
         self, expression: Expression, period: FiscalPeriod
@@ -503,16 +505,6 @@ def company_words(text: str, places: Iterable[int]) -> set[str]:
             if "'" in word:
                 break
     return words
-
-
-def word(result: Quantity, parsed: ParsedQuestion, currency: str | None) -> Worded:
-    """A result in the unit and rounding that the question asks for, else as usual for its formula."""
-    plain = parsed.directives.unit
-    if plain == "percent" and parsed.unit == "points":
-        plain = "points"
-    if plain not in ("percent", "points", "basis_points", "days", "ratio"):
-        plain = parsed.unit if parsed.unit in ("percent", "points", "days", "times") else "ratio"
-    return word_value(result.value, result.unit, plain, currency, parsed.directives)
 
 
 def _printed_rows(lake: Lake) -> FilingRows:

@@ -18,7 +18,6 @@ from finrag_pipeline.answering.row_matcher import log_odds
 from finrag_pipeline.answering.series import OpenAnswer, adds_up, listed, tell_course, tell_parts
 from finrag_pipeline.answering.wording import Unit, Worded, word_value
 from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
-from finrag_pipeline.questions.directives import Directives
 from finrag_pipeline.questions.expression import (
     At,
     Binary,
@@ -653,14 +652,9 @@ def without_averages(expression: Expression) -> Expression:
 
 def word_quantity(quantity: Quantity, plan: QuestionPlan, currency: str | None, unit: str | None) -> Worded:
     """A value in the unit and rounding asked for."""
-    directives: Directives = plan.directives
-    asked = directives.unit if directives.unit in _NO_MONEY else None
-    if unit == "points" and asked == "percent":
-        asked = None
-    if unit == "currency":  # of numbers whose table does not say that they are money
-        unit = None
-    usual = "percent" if plan.operation is Operation.RATIO else "ratio"
-    return word_value(quantity.value, quantity.unit, asked or unit or usual, currency, directives)
+    if unit is None or unit == "currency":  # of numbers whose table does not say that they are money
+        unit = "percent" if plan.operation is Operation.RATIO else "ratio"
+    return word_value(quantity.value, quantity.unit, unit, currency, plan.directives)
 
 
 def calibrated(chance: float) -> float:

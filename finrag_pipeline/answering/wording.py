@@ -71,13 +71,15 @@ def _word_ratio(value: Decimal, unit: str, decimals: int | None) -> Worded:
 
 
 def word_value(
-    value: Decimal, unit: Unit, plain: str, currency: str | None, directives: Directives
+    value: Decimal, unit: Unit, usual: str, currency: str | None, directives: Directives
 ) -> Worded:
-    """A value in the scale and with the decimals asked for; amounts in millions where they are large.
+    """A value in the unit, scale and decimals asked for; amounts in millions where they are large.
 
-    ``plain`` is the unit of a number without dimension.
+    ``usual`` is the unit of a number without dimension where none is asked for; points are never per cent.
     """
     if unit not in (MONEY, PER_SHARE, SHARES):
+        asked = directives.unit if directives.unit in _PLAIN else None
+        plain = usual if asked is None or (asked, usual) == ("percent", "points") else asked
         return _word_ratio(value, plain, directives.decimals)
     scale = 1
     if unit != PER_SHARE:
@@ -86,8 +88,8 @@ def word_value(
     decimals = directives.decimals
     if decimals is None:
         whole = scaled == scaled.to_integral_value()
-        usual = {MONEY: 0 if whole and scale <= 1_000_000 else 2, PER_SHARE: 2, SHARES: 0 if whole else 1}
-        decimals = usual[unit]
+        places = {MONEY: 0 if whole and scale <= 1_000_000 else 2, PER_SHARE: 2, SHARES: 0 if whole else 1}
+        decimals = places[unit]
     rounded = round_half_up(scaled, decimals)
     name = SCALE_NAMES.get(scale, "")
     if unit == SHARES:
