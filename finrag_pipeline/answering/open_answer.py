@@ -150,7 +150,8 @@ class PlanReader:
                 for measure, spoken in itertools.zip_longest(plan.measures, plan.spoken, fillvalue="")
             ]
         if plan.margin:
-            names = [self._name(_MARGIN.sub(_profit, plan.measures[0])), self._revenue(plan)]
+            profit = _MARGIN.sub(lambda of: _PROFITS.get(of.lastgroup or "", "profit"), plan.measures[0])
+            names = [self._name(profit), self._revenue(plan)]
         if (shared := self._share(plan, names)) is not None:
             return shared
         wanted = self._wanted(plan, names)
@@ -299,12 +300,11 @@ class PlanReader:
 
     def _share(self, plan: QuestionPlan, names: Sequence[Expression]) -> OpenAnswer | None:
         """The part of a total of its own table, where that is likelier than two rows anywhere."""
-        rows = self._book.rows
         if plan.operation is not Operation.RATIO or plan.margin or len(names) < 2:
             return None
         if any(map(_SIGN.search, plan.measures)) or _TIMES.search(plan.asked):
             return None  # of a sum, or of what is covered so many times, nothing is a part
-        period = plan.periods[-1] if plan.periods else self._default
+        rows, period = self._book.rows, plan.periods[-1] if plan.periods else self._default
         found = rows.share(plan.measures[0], plan.measures[1], period, bool(plan.periods))
         alone = [None if self._known(words) else rows.find(words, period) for words in plan.measures]
         chances = [
@@ -589,11 +589,6 @@ class PlanReader:
         return entry.unit if isinstance(entry, Formula) else None
 
 
-def _profit(margin: re.Match[str]) -> str:
-    """What a margin is of, in words."""
-    return _PROFITS.get(margin.lastgroup or "", "profit")
-
-
 def _sign_of(joint: str) -> str:
     return "-" if joint.strip().lower() in ("minus", "less") else "+"
 
@@ -610,17 +605,14 @@ def known_name(measure: str, lexicon: Lexicon) -> str | None:
     """Name of the line or formula that is all that words say; None where they say more, or less."""
     tokens = tokenise_question(measure, lexicon)
     named = {str(token.value) for token in tokens if token.kind == "METRIC"}
-    flows = {name for name in named - {"cash"} if _is_flow(lexicon.entries[name])}
+    lines = [one for name in named - {"cash"} if isinstance(one := lexicon.entries[name], Line)]
+    flows = {line.name for line in lines if "cash_flows" in line.statements}
     if len(named) == 2 and "cash" in named and flows:  # 'cash dividends'
         named = flows
     rest = [
         token for token in tokens if token.kind not in _BETWEEN and token.text.lower() not in _SAYS_NOTHING
     ]
     return named.pop() if len(named) == 1 and not rest else None
-
-
-def _is_flow(entry: Line | Formula) -> bool:
-    return isinstance(entry, Line) and "cash_flows" in entry.statements
 
 
 _BETWEEN = ("METRIC", "AND", "COMMA", "LPAR", "RPAR")

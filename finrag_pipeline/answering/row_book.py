@@ -259,9 +259,12 @@ class RowBook:
         chance, label = groups[0][0].chance, _label(groups[0][0].fact)
         # The line of a primary statement is the whole; rows of its name elsewhere are of parts.
         named = set(terms(groups[0][0].fact.label)) - set(terms(label))
-        whole = None
-        if named.isdisjoint(terms(words)):
-            whole = next((g for g in groups if any(_is_primary(one.fact, label) for one in g)), None)
+        wholes = (
+            group
+            for group in groups
+            if any(one.fact.scope == "primary" and _label(one.fact) == label for one in group)
+        )
+        whole = next(wholes, None) if named.isdisjoint(terms(words)) else None
         best = whole or groups[0]
         others = [g for g in groups if g is not best and not (whole and _label(g[0].fact) == label)]
         rivals = sum(group[0].chance for group in others[:3] if group[0].chance > _RIVAL)
@@ -604,7 +607,7 @@ def row_fact(row: FilingRow, value: RowValue, info: FilingInfo) -> Fact | None:
     amount = value.value
     if amount < 0 and _is_paid(row):
         amount = -amount  # what is spent is told as an amount
-    start = None if months is None else _start(end, months)
+    start = None if months is None else end - dt.timedelta(days=round(months * 365.25 / 12) - 1)
     line = row.row if value.row is None else value.row
     place = f"{row.filing}/{row.page}/{row.table}/{line}/{value.index}"
     return Fact(
@@ -721,10 +724,6 @@ def _plain(row: FilingRow) -> str:
     return " ".join((*path, *row.columns, *caption, *names)).lower()
 
 
-def _start(end: dt.date, months: int) -> dt.date:
-    return end - dt.timedelta(days=round(months * 365.25 / 12) - 1)
-
-
 def _same(one: Fact, other: Fact) -> bool:
     """Whether two facts print one number, be it with another sign or rounded more."""
     first, second = abs(one.value), abs(other.value)
@@ -739,11 +738,6 @@ def _says(fact: Fact, words: str) -> bool:
     """Whether words are the whole label of a row, a total or not."""
     own, said = (normal_label(text).removeprefix("total ") for text in (_label(fact), words))
     return own == said
-
-
-def _is_primary(fact: Fact, label: str) -> bool:
-    """Whether a fact is of the line of a primary statement with a label."""
-    return fact.scope == "primary" and _label(fact) == label
 
 
 def _agree(one: _Candidate, other: _Candidate) -> bool:

@@ -182,7 +182,7 @@ class Features:
             label_weight = sum(map(self._weight, label)) or 1.0
             extra = sum(self._weight(word) for word in label - wide)
             path_weight = sum(map(self._weight, own.path)) or 1.0
-            unit = _unit(row)
+            unit = next((value.unit for value in row.values if value.unit), None)
             out[at] = (
                 share(said & label),
                 share(said & own.path - label),
@@ -234,10 +234,6 @@ def relate(features: np.ndarray) -> None:
 def _is_one_of(row: FilingRow, lines: Sequence[Line]) -> bool:
     """Whether a row of a statement is one of the lines of the lexicon."""
     return any(row.concept in line.concepts and row.statement in line.statements for line in lines)
-
-
-def _unit(row: FilingRow) -> str | None:
-    return next((value.unit for value in row.values if value.unit), None)
 
 
 def _said_otherwise(

@@ -89,7 +89,9 @@ def split_definitions(sentence: str) -> tuple[str, list[Definition]]:
     asks, sentence = sentence.endswith("?"), sentence.removesuffix("?")
     # From the last marker to the first, so that a definition ends where the next one begins.
     while True:
-        found = _last_marker(sentence, asks) or _bracketed(sentence)
+        # Of two readings of the same words the one whose name begins first is the more complete.
+        last = max(_markers(sentence, asks), key=lambda place: place[2], default=None)
+        found = last or _bracketed(sentence)
         if found is None:
             return _LOOSE_END.sub("", sentence) + "?" * asks, definitions
         start, name, body, keep_name = found
@@ -102,11 +104,6 @@ def split_definitions(sentence: str) -> tuple[str, list[Definition]]:
 
 _Place = tuple[int, str, int, bool]
 """Start of a definition, its name, start of its body, and whether the name is part of the ask."""
-
-
-def _last_marker(sentence: str, asks: bool) -> _Place | None:
-    # Of two readings of the same words the one whose name begins first is the more complete.
-    return max(_markers(sentence, asks), key=lambda place: place[2], default=None)
 
 
 def _markers(sentence: str, asks: bool) -> Iterator[_Place]:

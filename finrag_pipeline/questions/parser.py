@@ -215,11 +215,12 @@ class _Reader:
                 why = "the question names no quantity that can be computed"
                 raise Abstention(AbstentionKind.NOT_A_CALCULATION, why)
             sentences += [("", [QuestionToken("METRIC", one.label, ref)]) for ref, one in defined.items()]
-        ask, tokens = max(
-            (one for one in sentences if _names_quantity(one[1])), key=lambda one: _asking(one[0])
-        )
+        # Rather a question than an order, and an order than any other sentence.
+        naming = [one for one in sentences if _names_quantity(one[1])]
+        ask, tokens = max(naming, key=lambda one: 2 * one[0].endswith("?") + bool(_ASKS.search(one[0])))
         if not defined:
-            check_scope(self._without_company(ask))
+            bare = ((word, re.sub(r"(?:'s?)?[.,?]*$", "", word.lower())) for word in ask.split())
+            check_scope(" ".join(word for word, key in bare if key not in self.skip))
         every = [token for _, some in sentences for token in some]
         group = all_periods(every)
         if not group.periods:
@@ -274,10 +275,6 @@ class _Reader:
             if word.text.lower().removesuffix("'s") not in here | self.skip
         ]
 
-    def _without_company(self, ask: str) -> str:
-        words = ((word, re.sub(r"(?:'s?)?[.,?]*$", "", word.lower())) for word in ask.split())
-        return " ".join(word for word, bare in words if bare not in self.skip)
-
     def _also(self, tokens: list[QuestionToken], tree: Spoken) -> tuple[Name, ...]:
         kept = without(tokens, ("WORD", "PERIODS", "SPAN"))
         if tree.kind != "metric" or not is_list(kept) or all(token.kind != "AND" for token in kept):
@@ -323,11 +320,6 @@ _BLANK = " " * 5
 
 def _names_quantity(tokens: Iterable[QuestionToken]) -> bool:
     return any(token.kind in QUANTITIES for token in tokens)
-
-
-def _asking(sentence: str) -> int:
-    """How much a sentence looks like the one that asks: 3 for a question, 1 for an order."""
-    return 2 * sentence.endswith("?") + bool(_ASKS.search(sentence))
 
 
 def _behind_source(tokens: list[QuestionToken], ask: str) -> list[QuestionToken]:

@@ -650,11 +650,8 @@ def _places(text: str, companies: Sequence[str], asking: str) -> list[PeriodSpan
     """Where periods are named: in the sentences that ask, if these name one, else anywhere."""
     places = find_periods(text, companies)
     own = [one for one in places if text[one.start : one.end] in asking]
-    return with_years(own if any(map(_is_dated, own)) else places, text)
-
-
-def _is_dated(place: PeriodSpan) -> bool:
-    return any(asked.fiscal_year or asked.date for asked in place.periods)
+    dated = any(asked.fiscal_year or asked.date for one in own for asked in one.periods)
+    return with_years(own if dated else places, text)
 
 
 def _masked(text: str, places: Sequence[PeriodSpan]) -> tuple[list[list[FiscalPeriod]], str]:

@@ -394,15 +394,12 @@ def _index(groups: Iterable[list[_Said]], common: frozenset[str]) -> Names:
     owners = {key: _owners(items) for key, items in by_alias.items()}
     spelt: dict[str, list[str]] = defaultdict(list)
     for key, items in sorted(owners.items()):
-        if len(key) >= _SHORTEST_MISSPELT and any(_may_be_misspelt(alias) for _, alias in items):
+        written = [one for _, one in items if one.kind not in ("syllables", "last word")]
+        if len(key) >= _SHORTEST_MISSPELT and any(not (one.capitals or one.common) for one in written):
             spelt[key[0]].append(key)
     longest = max((alias.words for items in by_alias.values() for _, alias in items), default=1)
     by_letter = {letter: tuple(some) for letter, some in spelt.items()}
     return Names(tuple(companies), owners, by_letter, longest, common)
-
-
-def _may_be_misspelt(alias: Alias) -> bool:
-    return not (alias.capitals or alias.common or alias.kind in ("syllables", "last word"))
 
 
 def _owners(items: Sequence[tuple[int, Alias]]) -> tuple[tuple[int, Alias], ...]:
