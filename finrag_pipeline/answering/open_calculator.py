@@ -19,7 +19,7 @@ from finrag_pipeline.questions.plan import Operation, QuestionPlan, read_plan, s
 from finrag_pipeline.questions.question_reader import question_reader
 from finrag_pipeline.questions.series import SeriesAsked
 from finrag_pipeline.resolver.resolver import Resolution, Resolver
-from finrag_pipeline.resolver.tokens import plain
+from finrag_pipeline.resolver.tokens import one_line, plain
 from finrag_pipeline.statements.filed_facts import Fact, FilingInfo, newest_last
 from finrag_pipeline.statements.filing_rows import FILINGS_KEPT, FilingRow
 from finrag_pipeline.statements.periods import FiscalPeriod
@@ -143,11 +143,7 @@ class OpenCalculator:
     ) -> tuple[str, dict[str, str]]:
         """A question with its clipped words and initials in full, and what stands for what.
 
-        Args:
-            question: as asked.
-            resolution: as the resolver read it.
-            filings: the only filings to use.
-            names: words that name companies, in lower case.
+        ``names`` are words that name companies, in lower case; of the others `answer` speaks.
         """
         reader = question_reader()
         is_word = reader.is_word if reader else has_vowel
@@ -175,14 +171,14 @@ class OpenCalculator:
 
     def _label_said(self, question: str, resolution: Resolution) -> str:
         """The longest label of a row that a question says word for word; '' where it says none."""
-        said = " ".join(plain(question).lower().split())
+        said = one_line(question).lower()
         labels = self._labels(self._chosen(resolution, None))
         return max((label for label in labels if label in said), key=len, default="")
 
     def _long_labels(self, filings: tuple[str, ...]) -> frozenset[str]:
         """Labels of four words and more, in lower case and without what stands in brackets."""
         labels = {row.label for filing in filings for row in self._rows(filing)}
-        bare = (" ".join(plain(_BRACKETS.sub(" ", label)).lower().split()) for label in labels)
+        bare = (one_line(_BRACKETS.sub(" ", label)).lower() for label in labels)
         return frozenset(label for label in bare if label.count(" ") >= _LONG and label.isascii())
 
     def _knows(self, words: str) -> bool:
@@ -278,10 +274,7 @@ class OpenCalculator:
     ) -> Iterator[FilingRow]:
         """Rows that come closest to what a question names, best first; of each company and measure in turn.
 
-        Args:
-            question: as asked.
-            resolution: as the resolver read it.
-            filings: the only filings to look into; those that the question means when None.
+        Of the parameters `answer` speaks.
         """
         resolution = self._without_customers(question, resolution)
         plan = self._plan(question, resolution)
@@ -312,7 +305,7 @@ class OpenCalculator:
 
 def _undated(resolution: Resolution) -> str:
     """The question without the names of companies and the periods that the resolver read."""
-    text = " ".join(plain(resolution.question).split())
+    text = one_line(resolution.question)
     for part in sorted((*resolution.printed_names, *(p.text for p in resolution.periods)), key=len)[::-1]:
         if part:
             text = re.sub(rf"(?<!\w){re.escape(part)}(?:'s)?(?!\w)", " ", text, flags=re.IGNORECASE)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from finrag_pipeline.answering.quantities import SCALES
 from finrag_pipeline.filings.sentences import sentences
 from finrag_pipeline.resolver.periods import AskedPeriod, PeriodSpan, find_periods
-from finrag_pipeline.resolver.tokens import plain
+from finrag_pipeline.resolver.tokens import one_line
 from finrag_pipeline.statements.filed_facts import WEEK, FilingInfo, read_info
 from finrag_pipeline.statements.filing_rows import FilingRow, FilingRows, RowValue
 from finrag_pipeline.tables.fiscal_calendar import shift_quarters
@@ -89,7 +89,7 @@ def sentence_rows(pages: Sequence[tuple[int, str]], info: FilingInfo) -> list[Fi
         of_notes = unsaid if _NOTES.search(text) else of_notes
         for sentence in sentences(text):
             if _SHORTEST <= len(sentence) <= _MOST_CHARACTERS and _AMOUNT.search(sentence):
-                for label, values in _told(" ".join(plain(sentence).split()), unsaid, info):
+                for label, values in _told(one_line(sentence), unsaid, info):
                     table = NO_TABLE - len(rows)
                     rows.append(FilingRow(info.filing, page, table, 0, "", (label,), (), None, None, values))
     return rows

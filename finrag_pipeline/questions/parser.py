@@ -34,11 +34,8 @@ from finrag_pipeline.questions.token_runs import (
 )
 from finrag_pipeline.questions.tokens import QuestionToken, tokenise_question
 from finrag_pipeline.questions.words import FILLERS, QUESTION_WORDS
-from finrag_pipeline.resolver.tokens import plain
+from finrag_pipeline.resolver.tokens import MOST_CHARACTERS, one_line
 from finrag_pipeline.statements.periods import FiscalPeriod
-
-MOST_CHARACTERS = 4000
-"""Of a longer question only the beginning is read, as the resolver does."""
 
 MOST_PART = 12
 """Tokens of the longest part that is looked for in a question that cannot be read as a whole."""
@@ -118,7 +115,7 @@ class _Reader:
             for name, entry in lexicon.entries.items()
             if isinstance(entry, Formula) and entry.unit != "currency"
         )
-        text = " ".join(plain(question[:MOST_CHARACTERS]).split())
+        text = one_line(question[:MOST_CHARACTERS])
         self.otherwise = bool(_ELSE_ZERO.search(text))
         text = reword(text)
         self.directives, self.text = read_directives(text)

@@ -25,11 +25,8 @@ from finrag_pipeline.questions.tokens import fiscal_period
 from finrag_pipeline.questions.words import EXISTENCE
 from finrag_pipeline.resolver.lexicon import ACRONYMS, NUMBERS, PLACES, word_set
 from finrag_pipeline.resolver.periods import WHOLE_YEAR, PeriodSpan, find_periods, with_years
-from finrag_pipeline.resolver.tokens import plain
+from finrag_pipeline.resolver.tokens import MOST_CHARACTERS, one_line
 from finrag_pipeline.statements.periods import FiscalPeriod
-
-MOST_CHARACTERS = 4000
-"""Of a longer question only the beginning is read."""
 
 
 class Verdict(StrEnum):
@@ -264,7 +261,7 @@ def _reworded(question: str) -> str:
 
     'China/Hong Kong' are places together, and no ratio.
     """
-    text = _ASIDE.sub("", " ".join(plain(question[:MOST_CHARACTERS]).split()))
+    text = _ASIDE.sub("", one_line(question[:MOST_CHARACTERS]))
     return _SLASHED.sub(lambda two: " and ".join(two.groups()) if two[1].lower() in PLACES else two[0], text)
 
 

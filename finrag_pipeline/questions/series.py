@@ -10,7 +10,7 @@ from typing import Literal
 from finrag_pipeline.questions.tokens import fiscal_period
 from finrag_pipeline.resolver.lexicon import NUMBERS
 from finrag_pipeline.resolver.periods import find_periods
-from finrag_pipeline.resolver.tokens import plain
+from finrag_pipeline.resolver.tokens import MOST_CHARACTERS, one_line
 from finrag_pipeline.statements.periods import FiscalPeriod
 
 USUAL_QUARTERS = 8
@@ -135,7 +135,7 @@ def read_series(question: str) -> SeriesAsked | None:
     Args:
         question: as asked.
     """
-    text = " ".join(plain(question[:4000]).split())
+    text = one_line(question[:MOST_CHARACTERS])
     if _NO_SERIES.search(text):
         return None
     places = find_periods(text)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from finrag_pipeline.resolver.lexicon import ACRONYMS, COMMON, FILLERS, LEGAL, PLACES, WEAK_TAIL, word_set
-from finrag_pipeline.resolver.tokens import fold, plain, tokenise
+from finrag_pipeline.resolver.tokens import fold, one_line, plain, tokenise
 
 _SHORTEST_WORD = 4
 _SHORTEST_TAIL = 5
@@ -426,4 +426,4 @@ def _keep(found: dict[tuple[str, bool], Alias], alias: Alias) -> None:
 
 def plain_name(company: Company) -> str:
     """The company's name as printed most often, for reasons."""
-    return " ".join(plain(company.names[0]).split())
+    return one_line(company.names[0])

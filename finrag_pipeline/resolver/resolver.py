@@ -14,11 +14,8 @@ from finrag_pipeline.resolver.fit import Facts, Fit, fit, may_fit, read_facts
 from finrag_pipeline.resolver.forms import AskedForm, read_form
 from finrag_pipeline.resolver.mentions import Mention, find_mentions, possible_name, unknown_name
 from finrag_pipeline.resolver.periods import AskedPeriod, anchor, read_periods
-from finrag_pipeline.resolver.tokens import plain
+from finrag_pipeline.resolver.tokens import one_line, plain_question
 from finrag_pipeline.storage.lake import Lake
-
-MOST_CHARACTERS = 4000
-"""Of a longer question only the beginning is read."""
 
 MOST_CANDIDATES = 200
 """What more filings than this may fit narrows nothing."""
@@ -98,10 +95,7 @@ class Resolver:
     """
 
     def __init__(self, filings: Iterable[Mapping[str, Any]], covers: Mapping[str, str] | None = None) -> None:
-        texts = {
-            filing: " ".join(plain(text[:_COVER_CHARACTERS]).split())
-            for filing, text in (covers or {}).items()
-        }
+        texts = {filing: one_line(text[:_COVER_CHARACTERS]) for filing, text in (covers or {}).items()}
         rows = sorted(
             (row for row in filings if row.get("status", "ok") == "ok"), key=lambda r: str(r["filing"])
         )
@@ -115,7 +109,7 @@ class Resolver:
 
     def resolve(self, question: str) -> Resolution:
         """Read company, periods and form out of ``question`` and rank the filings; any text will do."""
-        text = plain(question[:MOST_CHARACTERS])
+        text = plain_question(question)
         mentions = find_mentions(text, self._names)
         periods, form = read_periods(text, [mention.printed for mention in mentions]), read_form(text)
         if mentions:
@@ -133,7 +127,7 @@ class Resolver:
 
     def stranger(self, question: str) -> str | None:
         """A name that may be of a company without a filing; None where a company of the index is named."""
-        resolution, text = self.resolve(question), plain(question[:MOST_CHARACTERS])
+        resolution, text = self.resolve(question), plain_question(question)
         if resolution.companies or not self._names.companies:
             return None
         return resolution.unknown_company or possible_name(text, self._names)
@@ -152,7 +146,7 @@ class Resolver:
 
     def named_at(self, question: str) -> tuple[int, ...]:
         """Positions of the first letters of companies' names in the plain characters of a question."""
-        text = plain(question[:MOST_CHARACTERS])
+        text = plain_question(question)
         return tuple(sorted({mention.start for mention in find_mentions(text, self._names)}))
 
     def _rank_by_date(self) -> dict[str, int]:

@@ -70,6 +70,18 @@ class Token:
 plain = replacer(_PLAIN)
 """Return a text with compatibility characters, quotation marks and dashes in their plain form."""
 
+MOST_CHARACTERS = 4000
+
+
+def plain_question(question: str) -> str:
+    """A question in plain characters; of a longer one than `MOST_CHARACTERS` only the beginning is read."""
+    return plain(question[:MOST_CHARACTERS])
+
+
+def one_line(text: str) -> str:
+    """A text in plain characters on one line, with single blanks."""
+    return " ".join(plain(text).split())
+
 
 def fold(word: str) -> str:
     """Return the key of a word: casefolded, letters and digits only, without accents."""
