@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from finrag_pipeline.answering.calculator import Calculator
 from finrag_pipeline.answering.comparisons import asks_for_verdict
 from finrag_pipeline.answering.derivation import Derivation
 from finrag_pipeline.answering.extractive import (
@@ -121,24 +120,6 @@ class Answer:
             if self.generated.fallback:
                 lines.append(f"  the model's own words were not let through: {self.generated.fallback}")
         return "\n".join(lines)
-
-
-def answer_question(
-    question: str,
-    calculator: Calculator,
-    passages: Sequence[Passage],
-    embed: Embed | None = None,
-    filings: Sequence[str] | None = None,
-    only_pages: bool = False,
-) -> Answer:
-    """Answer without a language model: compute; quote where the question asks for text or for a verdict.
-
-    Of the parameters `Calculator.answer` and `explain` speak.
-
-    Raises:
-        UsageError: the question is empty, no text or too long.
-    """
-    return explain(calculator.answer(question, pages_of(passages), filings, only_pages), passages, embed)
 
 
 def pages_of(passages: Sequence[Passage]) -> list[tuple[str, int]]:

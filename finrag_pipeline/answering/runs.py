@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from finrag_pipeline.answering.answer import Answer, answer_question, pages_of
+from finrag_pipeline.answering.answer import Answer, explain, pages_of
 from finrag_pipeline.answering.calculator import Calculator
 from finrag_pipeline.answering.citations import CitedSentence, as_json
 from finrag_pipeline.answering.derivation import Derivation
@@ -106,8 +106,8 @@ def _row(
             row = extractive_row(answer_from_text(question, passages, embed), sources, **key)
         else:
             only = found.space is Space.PAGES
-            answer = answer_question(question, calculator, passages, embed, found.filings, only)
-            row = answer_row(answer, sources, **key)
+            derivation = calculator.answer(question, pages_of(passages), found.filings, only)
+            row = answer_row(explain(derivation, passages, embed), sources, **key)
     except FinragError as error:
         row = _empty_row(question, "", "", (), False) | {"retrieved": sources, "error": str(error)} | key
     return row | {"seconds": time.perf_counter() - start}
