@@ -33,7 +33,7 @@ from finrag_pipeline.questions.parser import ParsedQuestion, parse_question
 from finrag_pipeline.questions.question_reader import Form, read_question
 from finrag_pipeline.questions.series import SeriesAsked, read_series
 from finrag_pipeline.questions.tokens import fiscal_period
-from finrag_pipeline.resolver.lexicon import LEGAL
+from finrag_pipeline.resolver.lexicon import LEGAL, any_case
 from finrag_pipeline.resolver.periods import read_periods
 from finrag_pipeline.resolver.resolver import Resolution, Resolver
 from finrag_pipeline.resolver.tokens import fold, plain
@@ -57,9 +57,8 @@ _NAME_WORD = re.compile(r"[^\W_](?:[\w&.'-]*\w)?(?:'s|')?")
 _SURELY = 0.8
 """Probability of the form of an answer that is enough."""
 
-_AUXILIARY = re.compile(
-    r"(?:^|[.?!:,]\s+)(?:and |so )?(?:did|does|do|is|are|was|were|has|have|had|can|could|will|would)\b",
-    re.IGNORECASE,
+_AUXILIARY = any_case(
+    r"(?:^|[.?!:,]\s+)(?:and |so )?(?:did|does|do|is|are|was|were|has|have|had|can|could|will|would)\b"
 )
 """What begins a question for a yes or no."""
 

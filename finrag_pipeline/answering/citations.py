@@ -13,15 +13,14 @@ from finrag_pipeline.answering.quantities import quantities
 from finrag_pipeline.answering.support import Sources
 from finrag_pipeline.filings.sentences import sentences
 from finrag_pipeline.rankers.page_ranker.terms import terms
+from finrag_pipeline.resolver.lexicon import any_case
 
 NO_SOURCE = "[no source]"
 """What marks a sentence without support."""
 
 _ONE = r"(?:(?:document|doc|source|fact)\.?\s*)?[Ff]?\d{1,3}"
-_MARKER = re.compile(rf"\s*[\[【]\s*({_ONE}(?:\s*(?:,|;|and|&)\s*{_ONE})*)\s*[\]】]", re.IGNORECASE)
-_BEHIND_THE_STOP = re.compile(
-    rf"([.!?])((?:\s*[\[【]\s*{_ONE}(?:\s*(?:,|;|and|&)\s*{_ONE})*\s*[\]】])+)", re.IGNORECASE
-)
+_MARKER = any_case(rf"\s*[\[【]\s*({_ONE}(?:\s*(?:,|;|and|&)\s*{_ONE})*)\s*[\]】]")
+_BEHIND_THE_STOP = any_case(rf"([.!?])((?:\s*[\[【]\s*{_ONE}(?:\s*(?:,|;|and|&)\s*{_ONE})*\s*[\]】])+)")
 _LEAST_CITED_OVERLAP = 0.25
 _LEAST_FOUND_OVERLAP = 0.6
 

@@ -10,22 +10,22 @@ from finrag_pipeline.answering.derivation import Derivation, Input
 from finrag_pipeline.answering.passages import page_source
 from finrag_pipeline.answering.quantities import years_in
 from finrag_pipeline.questions.words import EXISTENCE
+from finrag_pipeline.resolver.lexicon import any_case
 
-_UP = re.compile(
-    r"\b(?:grow\w*|grew|increas\w*|improv\w*|ris(?:e|en|ing)|rose|accelerat\w*|expand\w*|higher)\b", re.I
+_UP = any_case(
+    r"\b(?:grow\w*|grew|increas\w*|improv\w*|ris(?:e|en|ing)|rose|accelerat\w*|expand\w*|higher)\b"
 )
-_DOWN = re.compile(
-    r"\b(?:decreas\w*|declin\w*|drop\w*|fall\w*|fell|reduc\w*|shr[iau]nk\w*|deteriorat\w*|worsen\w*|lower)\b",
-    re.I,
+_DOWN = any_case(
+    r"\b(?:decreas\w*|declin\w*|drop\w*|fall\w*|fell|reduc\w*|shr[iau]nk\w*|deteriorat\w*|worsen\w*|lower)\b"
 )
-_POSITIVE = re.compile(r"\bpositive\b", re.I)
-_NEGATIVE = re.compile(r"\bnegative\b", re.I)
+_POSITIVE = any_case(r"\bpositive\b")
+_NEGATIVE = any_case(r"\bnegative\b")
 _MOST = re.compile(r"\b(?:largest|biggest|highest|greatest|most|best)\b")
 _LEAST = re.compile(r"\b(?:smallest|lowest|least|fewest|worst)\b")
-_WHICH = re.compile(r"\b(?:which|what|who|among|of)\b", re.I)
+_WHICH = any_case(r"\b(?:which|what|who|among|of)\b")
 # A difference or a growth of one quantity over time, as the calculator prints it.
 _CHANGE = re.compile(r"(?P<what>[\w\"]+)@(?P<one>\w+) (?:- |/ )(?P=what)@(?P<other>\w+)(?: - 1)?")
-_QUARTER = re.compile(r"q([1-4])|([1-4])q", re.I)
+_QUARTER = any_case(r"q([1-4])|([1-4])q")
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from finrag_pipeline.answering.quantities import quantities, years_in
 from finrag_pipeline.filings.sentences import sentences
 from finrag_pipeline.questions.abstention import CANNOT_BE_DETERMINED
 from finrag_pipeline.rankers.page_ranker.terms import STOP_WORDS, terms
+from finrag_pipeline.resolver.lexicon import any_case
 
 Kind = Literal["yes_no", "cause", "comparison", "list", "fact"]
 Embed = Callable[[Sequence[str]], np.ndarray]
@@ -43,43 +44,37 @@ _MOST_EMBEDDED = 24
 """Sentences that are compared by meaning, those that hold most of the question's words."""
 
 _AUXILIARY = r"(?:is|are|was|were|does|do|did|has|have|had|will|would|can|could|should|may|might)(?:n['’]t)?"
-_YES_NO = re.compile(rf"(?:^|[,;:]\s*){_AUXILIARY}\s", re.IGNORECASE)
-_WH = re.compile(r"(?:^|[,;:]\s*)(?:what|which|who|whom|whose|when|where|why|how)\b", re.IGNORECASE)
-_CAUSE = re.compile(
+_YES_NO = any_case(rf"(?:^|[,;:]\s*){_AUXILIARY}\s")
+_WH = any_case(r"(?:^|[,;:]\s*)(?:what|which|who|whom|whose|when|where|why|how)\b")
+_CAUSE = any_case(
     r"\bwhat (?:drove|caused|led to|explains?|contributed)\b|\bwhy\b"
-    r"|\b(?:drivers?|reasons?|causes?) (?:of|for|behind)\b",
-    re.IGNORECASE,
+    r"|\b(?:drivers?|reasons?|causes?) (?:of|for|behind)\b"
 )
-_SEVERAL = re.compile(r"[.?!;]\s|\bif\b", re.IGNORECASE)
+_SEVERAL = any_case(r"[.?!;]\s|\bif\b")
 _SUPERLATIVE = re.compile(
     r"\b(?:largest|biggest|highest|greatest|most|smallest|lowest|least|fewest|best|worst)\b(?!\s+[A-Z])"
 )
-_LIST = re.compile(
-    r"\b(?:what|which|who) (?:\w+ ){0,4}?(?:are|were|have|do|did)\b|\blist\b|\bname the\b", re.IGNORECASE
+_LIST = any_case(r"\b(?:what|which|who) (?:\w+ ){0,4}?(?:are|were|have|do|did)\b|\blist\b|\bname the\b")
+_INSTRUCTION = any_case(
+    r"^(?:if\b.*\b(?:state|explain|say)|(?:please )?(?:answer|give|round|respond|provide|assume|use)\b)"
 )
-_INSTRUCTION = re.compile(
-    r"^(?:if\b.*\b(?:state|explain|say)|(?:please )?(?:answer|give|round|respond|provide|assume|use)\b)",
-    re.IGNORECASE,
-)
-_CONDITION = re.compile(r"[;,.]?\s*\bif\b[^.?;]*\b(?:state|explain|say)\b[^.?]*[.?]?\s*$", re.IGNORECASE)
-_AMOUNT = re.compile(
+_CONDITION = any_case(r"[;,.]?\s*\bif\b[^.?;]*\b(?:state|explain|say)\b[^.?]*[.?]?\s*$")
+_AMOUNT = any_case(
     r"\bhow (?:much|many|large|big|high|long|old)\b|\b(?:amount|quantity|number|value) of\b|\bby what\b"
     r"|\bin (?:units? of |us |u\.s\. )?(?:usd|dollars|percents?|thousands|millions?|billions?)\b"
-    r"|\bround(?:ed)?\b",
-    re.IGNORECASE,
+    r"|\bround(?:ed)?\b"
 )
-_CAUSAL = re.compile(
+_CAUSAL = any_case(
     r"\b(?:due to|driven by|primarily|mainly|because|attributable to|resulting from|as a result"
-    r"|reflect(?:s|ed|ing)|offset by|led by|owing to|caused by|principally|impacted by|drivers?)\b",
-    re.IGNORECASE,
+    r"|reflect(?:s|ed|ing)|offset by|led by|owing to|caused by|principally|impacted by|drivers?)\b"
 )
 
 
-_MOVES = re.compile(r"\b(?:increased?|decreased?|rose|fell|grew|declined?|dropped|improved)\b", re.IGNORECASE)
+_MOVES = any_case(r"\b(?:increased?|decreased?|rose|fell|grew|declined?|dropped|improved)\b")
 _TYPES = (
     (_CAUSE, _CAUSAL),
-    (re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE), re.compile(r"\b[A-Z][a-z]+\s(?:[A-Z]\.\s)?[A-Z][a-z]+")),
-    (re.compile(r"\b(?:when|what (?:date|day|year))\b", re.IGNORECASE), re.compile(r"\b(?:19|20)\d\d\b")),
+    (any_case(r"\bwho(?:m|se)?\b"), re.compile(r"\b[A-Z][a-z]+\s(?:[A-Z]\.\s)?[A-Z][a-z]+")),
+    (any_case(r"\b(?:when|what (?:date|day|year))\b"), re.compile(r"\b(?:19|20)\d\d\b")),
 )
 """What asks for a kind of thing, and what a sentence that holds one must contain."""
 

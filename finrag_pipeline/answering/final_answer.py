@@ -11,25 +11,23 @@ from dataclasses import dataclass
 
 from finrag_pipeline.answering.quantities import Quantity, plain_text, quantities
 from finrag_pipeline.filings.sentences import sentences
+from finrag_pipeline.resolver.lexicon import any_case
 
-_MARKER = re.compile(
-    r"(?:^|(?<=[\s.;]))(?:the\s+)?(?:final\s+)?answer\s*(?::|=|\bis\b:?)\s*(?P<rest>[^\n]*)", re.IGNORECASE
-)
+_MARKER = any_case(r"(?:^|(?<=[\s.;]))(?:the\s+)?(?:final\s+)?answer\s*(?::|=|\bis\b:?)\s*(?P<rest>[^\n]*)")
 _BOXED = re.compile(r"\\boxed\s*\{(?P<rest>(?:[^{}]|\{[^{}]*\})*)\}")
 _LAST_STEP = re.compile(r"(?:^|\n)\W*step\s*5\b[^\n]*\n(?P<rest>.+)", re.IGNORECASE | re.DOTALL)
-_CONCLUSION = re.compile(
+_CONCLUSION = any_case(
     r"^\W*(?:therefore|thus|hence|so|in conclusion|in summary|overall|accordingly|as a result"
-    r"|consequently)\b",
-    re.IGNORECASE,
+    r"|consequently)\b"
 )
-_WORKING = re.compile(r"=|^\W*(?:to (?:calculate|find|determine|compute)|step 1|first)\b", re.IGNORECASE)
-_END_MARK = re.compile(r"\s*\[?\s*end of (?:response|answer)\s*\]?\s*$", re.IGNORECASE)
+_WORKING = any_case(r"=|^\W*(?:to (?:calculate|find|determine|compute)|step 1|first)\b")
+_END_MARK = any_case(r"\s*\[?\s*end of (?:response|answer)\s*\]?\s*$")
 
 _NEGATED = (
     r"(?:(?:can|could|do|does|did|is|are|was|were)\s?(?:n['’]t|\s+not)|cannot|can['’]t|unable\s+to|not)"
 )
 _REFUSALS = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    any_case(pattern)
     for pattern in (
         r"\bcannot be (?:determined|calculated|answered|computed|found|provided|derived)\b",
         rf"\b{_NEGATED}\s+(?:\w+\s+){{0,2}}(?:provide|determine|calculate|compute|answer|find|locate|access|"
@@ -45,13 +43,12 @@ _REFUSALS = tuple(
     )
 )
 # The writer speaks of what it lacks: figures beside that are examples, not the answer.
-_OWN_LIMIT = re.compile(
+_OWN_LIMIT = any_case(
     rf"\bi\s+(?:\w+\s+){{0,2}}?{_NEGATED}\b|\bi(?:['’]m| am) (?:sorry|unable)\b|\bas an? (?:ai|language)\b"
     r"|\bwould need (?:to|the|access|more|both|specific|two|three|actual)\b|\bif you (?:can|have|could) "
     r"|\b(?:please|you would|you can|you should|you may) (?:\w+ ){0,2}"
     r"(?:refer|consult|provide|look|review|check)\b"
-    rf"|\b(?:we|this)\s+(?:\w+\s+){{0,2}}?{_NEGATED}\s+(?:\w+\s+){{0,2}}?(?:have|calculate|determine|compute)\b",
-    re.IGNORECASE,
+    rf"|\b(?:we|this)\s+(?:\w+\s+){{0,2}}?{_NEGATED}\s+(?:\w+\s+){{0,2}}?(?:have|calculate|determine|compute)\b"
 )
 
 

@@ -7,7 +7,6 @@ sentence takes its place.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -16,14 +15,14 @@ from finrag_pipeline.answering.final_answer import declines
 from finrag_pipeline.answering.passages import Passage, page_source
 from finrag_pipeline.answering.quantities import quantities
 from finrag_pipeline.answering.support import Sources
+from finrag_pipeline.resolver.lexicon import any_case
 
 CALCULATION = "calculation"
 """Identifier of the calculator's result as a source."""
 
-_DOWN = re.compile(
+_DOWN = any_case(
     r"(?<![a-z])(?:loss|losses|negative|decreas\w*|declin\w*|fell|drop\w*|reduc\w*|lower|down|outflows?|used|shr[iau]nk)"
-    r"(?![a-z])",
-    re.IGNORECASE,
+    r"(?![a-z])"
 )
 
 

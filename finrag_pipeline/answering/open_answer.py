@@ -35,7 +35,7 @@ from finrag_pipeline.questions.question_reader import NAMES_NOTHING
 from finrag_pipeline.questions.token_runs import says_nothing
 from finrag_pipeline.questions.tokens import tokenise_question
 from finrag_pipeline.rankers.page_ranker.terms import terms
-from finrag_pipeline.resolver.lexicon import word_set
+from finrag_pipeline.resolver.lexicon import any_case, word_set
 from finrag_pipeline.statements.periods import FiscalPeriod
 
 LEAST_CONFIDENCE = 0.6
@@ -62,14 +62,13 @@ _TABLES_APART = 0.75
 _ABOVE_THE_WHOLE = 0.75
 """What is left of it where one number is told as more than a hundred per cent of another."""
 
-_PART_UNNAMED = re.compile(
-    r"\b(?:our|my|its|their|this|that) (?:reporting |business )?(?:segment|division)(?:'s)?\b", re.IGNORECASE
+_PART_UNNAMED = any_case(
+    r"\b(?:our|my|its|their|this|that) (?:reporting |business )?(?:segment|division)(?:'s)?\b"
 )
-_OF_CHANGE = re.compile(r"\bchanges? in\b", re.IGNORECASE)
-_A_YEAR_AGO = re.compile(
+_OF_CHANGE = any_case(r"\bchanges? in\b")
+_A_YEAR_AGO = any_case(
     r"\byear[- ](?:over|on|ago|earlier|before)\b|\by[/o]y\b|\b(?:a|one|prior|previous|last) year\b|"
-    r"\bannual|\bsame (?:quarter|period)\b",
-    re.IGNORECASE,
+    r"\bannual|\bsame (?:quarter|period)\b"
 )
 _NO_PART, _TOO_MANY_TIMES, _NOTHING = Decimal("0.0005"), 100, 0.3
 """What is left of it where a part is next to nothing, as a count is of an amount, or a hundred times the
@@ -88,23 +87,21 @@ _YEARS_SHOWN = 5
 """Years back from the last that a choice among years looks at where it names none."""
 
 _ONE = Number(Decimal(1))
-_MARGIN = re.compile(
-    r"\b(?:(?P<gross>gross)|(?P<operating>operating|ebit)|(?P<net>net))?\s*(?:profit\s+)?margins?\b",
-    re.IGNORECASE,
+_MARGIN = any_case(
+    r"\b(?:(?P<gross>gross)|(?P<operating>operating|ebit)|(?P<net>net))?\s*(?:profit\s+)?margins?\b"
 )
 _PROFITS = {"gross": "gross profit", "operating": "operating income", "net": "net income"}
 """What margins are of."""
 
-_PART_OF_YEAR = re.compile(
-    r"(?<!a )(?<!one )(?<!each )(?<!every )(?<!per )\b(?:quarter|half)\b(?! of (?:its|the|their|all))",
-    re.IGNORECASE,
+_PART_OF_YEAR = any_case(
+    r"(?<!a )(?<!one )(?<!each )(?<!every )(?<!per )\b(?:quarter|half)\b(?! of (?:its|the|their|all))"
 )
-_JOIN = re.compile(r"(\s+(?:and|plus|\+|&|minus|less)\s+)", re.IGNORECASE)
-_DAYS = re.compile(r"\b36[0-6](?=[- ]days?\b)", re.IGNORECASE)
+_JOIN = any_case(r"(\s+(?:and|plus|\+|&|minus|less)\s+)")
+_DAYS = any_case(r"\b36[0-6](?=[- ]days?\b)")
 """Days of a year, where a question says how many it has."""
-_TIMES = re.compile(r"\btimes\b", re.IGNORECASE)
-_RATIO = re.compile(r"\bratio\b", re.IGNORECASE)
-_SIGN = re.compile(r"(\s+(?:plus|\+|minus|less)\s+)", re.IGNORECASE)
+_TIMES = any_case(r"\btimes\b")
+_RATIO = any_case(r"\bratio\b")
+_SIGN = any_case(r"(\s+(?:plus|\+|minus|less)\s+)")
 
 
 class PlanReader:
@@ -739,8 +736,8 @@ def _apart(inputs: Sequence[Input]) -> Decimal | None:
     return first - second
 
 
-_LOSS = re.compile(r"\b(?:loss(?:es)?|deficit)\b", re.IGNORECASE)
-_PROFIT = re.compile(r"\b(?:income|earnings|profit|gains?|surplus)\b", re.IGNORECASE)
+_LOSS = any_case(r"\b(?:loss(?:es)?|deficit)\b")
+_PROFIT = any_case(r"\b(?:income|earnings|profit|gains?|surplus)\b")
 
 
 def judged(plan: QuestionPlan, quantity: Quantity, worded: Worded, found: OpenAnswer) -> str:

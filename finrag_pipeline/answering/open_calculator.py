@@ -18,6 +18,7 @@ from finrag_pipeline.questions.formula_lexicon import Lexicon
 from finrag_pipeline.questions.plan import Operation, QuestionPlan, read_plan, share_words
 from finrag_pipeline.questions.question_reader import question_reader
 from finrag_pipeline.questions.series import SeriesAsked
+from finrag_pipeline.resolver.lexicon import any_case
 from finrag_pipeline.resolver.resolver import Resolution, Resolver
 from finrag_pipeline.resolver.tokens import one_line, plain
 from finrag_pipeline.statements.filed_facts import Fact, FilingInfo, newest_last
@@ -30,10 +31,9 @@ MOST_FILINGS = 4
 MOST_STITCHED = 16
 """Filings of a company that a series is made of, the newest first."""
 
-_CUSTOMER = re.compile(
+_CUSTOMER = any_case(
     r"\b(?:(?:comes?|came|coming|goes|went|going|sold|sells?|sales|derived|earned|generated|made|shipped) "
-    r"(?:from|to|by|with|through)|(?:depend|rely|reli)\w*\b[^.?]*\bon) $",
-    re.IGNORECASE,
+    r"(?:from|to|by|with|through)|(?:depend|rely|reli)\w*\b[^.?]*\bon) $"
 )
 """What stands before the name of a customer: 'sales come from', 'how dependent is it on'."""
 

@@ -11,6 +11,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
+from finrag_pipeline.resolver.lexicon import any_case
 from finrag_pipeline.tables.values import CURRENCY_PATTERN, INVISIBLE, parse_value
 
 Unit = Literal["currency", "percent", "ratio", "days", "years", "number"]
@@ -25,41 +26,37 @@ _ESCAPED = re.compile(r"\\([$%&#_])")
 _MARKDOWN = re.compile(r"\*\*|__|`|(?m:^\s{0,3}#{1,6}\s+)")
 
 _MONTHS = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
-_DATE = re.compile(
+_DATE = any_case(
     rf"\b{_MONTHS}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+(?P<y1>(?:19|20)\d\d))?(?!\w|,\d)"
     rf"|\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTHS}(?:,?\s+(?P<y2>(?:19|20)\d\d))?(?!\w)"
     r"|(?<![\w/.])\d{1,2}/\d{1,2}/(?P<y3>(?:19|20)?\d\d)(?![\w/])"
     r"|(?<![\w-])(?P<y4>(?:19|20)\d\d)-\d\d-\d\d(?![\w-])"
-    rf"|\b{_MONTHS},?\s+(?P<y5>(?:19|20)\d\d)(?!\w)",
-    re.IGNORECASE,
+    rf"|\b{_MONTHS},?\s+(?P<y5>(?:19|20)\d\d)(?!\w)"
 )
 SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _SCALE_WORD = "|".join(SCALES)
-_ASKED_SCALE = re.compile(
+_ASKED_SCALE = any_case(
     r"\b(?:in|of|to)\s+(?:the\s+)?(?:(?:u\.?s\.?\s?)?(?:dollars?|usd|\$|eur|euros?|gbp|pounds?)\s*)?\(?"
-    rf"(?P<scale>{_SCALE_WORD})s?\b|\busd\s+(?P<usd>{_SCALE_WORD})s?\b|\$\s?(?P<sign>{_SCALE_WORD})s?\b",
-    re.IGNORECASE,
+    rf"(?P<scale>{_SCALE_WORD})s?\b|\busd\s+(?P<usd>{_SCALE_WORD})s?\b|\$\s?(?P<sign>{_SCALE_WORD})s?\b"
 )
-_PERCENT = re.compile(r"\bpercent(?:s|ages?)?\b|\bper cent\b|%", re.IGNORECASE)
+_PERCENT = any_case(r"\bpercent(?:s|ages?)?\b|\bper cent\b|%")
 _SCALE = r"thousand|million|billion|trillion|mm|mn|bn|tn|[kmb](?!\w)"
 _UNIT = (
     r"%|per\s?cent(?:age\s+points?)?\b|percentage\s+points?\b|pct\b|bps\b|basis\s+points?\b|x(?!\w)|×(?!\s*\d)"
     r"|times\b|days?\b|years?\b"
 )
-_NUMBER = re.compile(
+_NUMBER = any_case(
     rf"(?P<word>(?:negative|minus)\s+)?"
     rf"(?<![\w.,])(?<![A-Za-z]-)(?P<head>\(?\s?[-+]?\s?(?:(?:{CURRENCY_PATTERN})\s?)?[-+]?\(?)"
     r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?P<power>[eE][-+]?\d{1,2})?"
     rf"(?P<tail>\)?(?:[\s-]?(?:{_SCALE})s?\b\.?)?\)?(?:\s?(?:{_UNIT}))?"
     rf"(?:\s?(?:(?:{CURRENCY_PATTERN})(?!\w)|(?:u\.?s\.?\s)?dollars?\b))?\)?)"
-    r"(?![\w]|[.,]\d|-[A-Za-z])",
-    re.IGNORECASE,
+    r"(?![\w]|[.,]\d|-[A-Za-z])"
 )
-_DOLLARS = re.compile(r"\s?(?:u\.?s\.?\s)?dollars?\b", re.IGNORECASE)
-_YEAR_BEFORE = re.compile(
+_DOLLARS = any_case(r"\s?(?:u\.?s\.?\s)?dollars?\b")
+_YEAR_BEFORE = any_case(
     r"(?:\bfiscal|\bfy|\byears?|\bended|\bending|\bin|\bof|\bfor|\bsince|\bduring|\bby|\bto|\band|\bfrom|\bend"
-    r"|\bbetween|\bas of|\bvs\.?|\bversus|\bthan|\bq[1-4]|\bquarter|\bthe|\bat|\bthrough|[(/-])\s*$",
-    re.IGNORECASE,
+    r"|\bbetween|\bas of|\bvs\.?|\bversus|\bthan|\bq[1-4]|\bquarter|\bthe|\bat|\bthrough|[(/-])\s*$"
 )
 _PLACEHOLDER = "\x1a"
 

@@ -17,7 +17,7 @@ from finrag_pipeline.filings.cover_text import find_dates, squeeze
 from finrag_pipeline.questions.formula_lexicon import Lexicon, Line, formula_lexicon
 from finrag_pipeline.questions.question_reader import naming_words, question_reader
 from finrag_pipeline.rankers.page_ranker.terms import terms
-from finrag_pipeline.resolver.lexicon import PLACES
+from finrag_pipeline.resolver.lexicon import PLACES, any_case
 from finrag_pipeline.statements.concepts import normal_label
 from finrag_pipeline.statements.filed_facts import Fact, FilingInfo
 from finrag_pipeline.statements.filing_rows import FilingRow, RowValue
@@ -33,13 +33,12 @@ _SURELY = 0.9
 _UNSAID = 0.6
 _PLAINLY = 0.5
 _MOSTLY = 0.4
-_KIND_OF_PART = re.compile(
+_KIND_OF_PART = any_case(
     r"segment|business|division|unit|product|service|brand|categor|line|channel|customer|group|part|"
-    r"source|type|kind|class|operation|compan|subsidiar|\b(?:ones?|them|these|those)\b",
-    re.IGNORECASE,
+    r"source|type|kind|class|operation|compan|subsidiar|\b(?:ones?|them|these|those)\b"
 )
 """What any parts of a company may be called."""
-_GEOGRAPHIC = re.compile(r"region|countr|geograph|area|market|continent", re.IGNORECASE)
+_GEOGRAPHIC = any_case(r"region|countr|geograph|area|market|continent")
 
 _MOST_ROWS = 200
 _RIVAL = 0.05
@@ -52,7 +51,7 @@ _IN_A_NOTE = 0.5
 _PART_OF = 0.1
 """What is left of the probability of a part that words do not name; its total takes it over."""
 
-_TOTAL = re.compile(r"\W*(?:total|worldwide|consolidated)\b", re.IGNORECASE)
+_TOTAL = any_case(r"\W*(?:total|worldwide|consolidated)\b")
 _NO_SPAN = 0.7
 """What is left of the probability of a row whose headers do not tell a quarter from a longer time."""
 
@@ -74,37 +73,34 @@ _OPPOSITE = 0.1
 """What is left of the probability of a row without what is asked for, or with what is to be left out."""
 
 _SAID = r"[^\W_][\w.&'-]*"
-_LEFT_OUT = re.compile(
+_LEFT_OUT = any_case(
     r"\bnon(?:[- ]|(?=[a-z]{4}))(?P<opposite>[^\W_][\w.&'-]*)|"
     r"\b(?:without|outside(?: of)?(?: the)?|excluding|excl\.|except(?: for)?|other than|before|net of|"
     r"not (?:including|counting)|(?:leaving|setting) (?:aside|out)|ignoring|not(?: yet)?(?: (?:in|been))?) "
     rf"(?P<behind>(?:the |its |any )*(?:provisions? (?:\([^)]*\) )?for )?{_SAID}"
     rf"(?: (?!(?:in|at|for|from|during|by|on|and|of|to|as|was|were|is|did|has)\b){_SAID}){{0,2}})|"
-    rf"\b(?P<ahead>{_SAID})(?: part| portion)? (?:not (?:counted|included)|excluded)\b",
-    re.IGNORECASE,
+    rf"\b(?P<ahead>{_SAID})(?: part| portion)? (?:not (?:counted|included)|excluded)\b"
 )
 
-_INCLUDING = re.compile(r"\bincluding (?:the |its |any )*[\w-]+(?: [\w-]+){0,2}", re.IGNORECASE)
-_INCLUDED = re.compile(r"(\w),? (?:which |that )includ(?:es?|ed)\b.*", re.IGNORECASE)
+_INCLUDING = any_case(r"\bincluding (?:the |its |any )*[\w-]+(?: [\w-]+){0,2}")
+_INCLUDED = any_case(r"(\w),? (?:which |that )includ(?:es?|ed)\b.*")
 """What is a part of the quantity that a label names before it."""
 
-_OTHER = re.compile(r"\bother\b", re.IGNORECASE)
-_OPENING = re.compile(r"\b(?:beginning|opening|start of)\b", re.IGNORECASE)
-_CLOSING = re.compile(r"\b(?:end|ending|closing|close)\b", re.IGNORECASE)
+_OTHER = any_case(r"\bother\b")
+_OPENING = any_case(r"\b(?:beginning|opening|start of)\b")
+_CLOSING = any_case(r"\b(?:end|ending|closing|close)\b")
 
 _FOOTNOTE = re.compile(r"\s*(?:\(\w\)\s*)+$")
 
-_OUTFLOW = re.compile(
+_OUTFLOW = any_case(
     r"^(?:\W*)(?:payments?|purchases?|repurchases?|acquisitions?|additions?|expenditures?|capital|dividends?|"
-    r"cash (?:paid|dividends)|repayments?|investments?|distributions?|cost|common stock|treasury)\b",
-    re.IGNORECASE,
+    r"cash (?:paid|dividends)|repayments?|investments?|distributions?|cost|common stock|treasury)\b"
 )
 
 
-_NETTED = re.compile(
+_NETTED = any_case(
     r"\b(?:net|change|(?:in|de)crease|proceeds|provided|used|effects?|gains?|loss(?:es)?|income|earnings|other|"
-    r"deferred|adjustments?)\b",
-    re.IGNORECASE,
+    r"deferred|adjustments?)\b"
 )
 """Rows of cash flows with either sign."""
 
@@ -154,10 +150,9 @@ class Part:
     row: FilingRow
 
 
-_WHOLE = re.compile(
+_WHOLE = any_case(
     r"\W*(?:(?:total|consolidated|eliminations?|intersegment|unallocated|worldwide|reconcil\w*|company|sub-?total)\b|"
-    r"corporate\W*(?:$|items|costs?|expenses?|(?:and|&) (?:other|unallocated|eliminations?))|%)|.*\bchange\b",
-    re.IGNORECASE,
+    r"corporate\W*(?:$|items|costs?|expenses?|(?:and|&) (?:other|unallocated|eliminations?))|%)|.*\bchange\b"
 )
 
 
@@ -209,7 +204,7 @@ class RowBook:
 
     def says(self, words: str) -> bool:
         """Whether words stand in the labels, headings or columns of a row, in whatever case."""
-        said = re.compile(rf"(?<![^\W_]){re.escape(words)}(?![^\W_])", re.IGNORECASE)
+        said = any_case(rf"(?<![^\W_]){re.escape(words)}(?![^\W_])")
         return any(said.search(" ".join((*row.path, *row.columns))) for row in self._rows)
 
     def prints(self, name: str) -> bool:
@@ -439,7 +434,7 @@ class RowBook:
             lessen((inside >= set(terms(row.label)) for row in self._rows), _UNNAMED)
         for name in [name for name in self.names if name in words] or self._small_names(words):
             bare = re.escape(name.lower().removesuffix("'s"))
-            said = re.compile(rf"(?<![a-z0-9]){bare}", re.IGNORECASE)
+            said = any_case(rf"(?<![a-z0-9]){bare}")
             lessen((said.search(text) is None for text in texts), _UNNAMED)
         for phrases in _lines_said(words):
             lessen((not any(one.search(text) for one in phrases) for text in texts), _LINE_UNSAID)
@@ -563,11 +558,10 @@ def _periods(row: FilingRow) -> set[tuple[dt.date | None, int | None]]:
     return {(value.period_end, value.months) for value in row.values}
 
 
-_DATED = re.compile(
+_DATED = any_case(
     r"[\s,]*\b(?:(?:as of|at|as at|on|ended|ending|for the|the|fiscal|years?)\s+)*"
     r"(?:(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?(?:\s\d{1,2})?\s?,?\s?)?(?:19|20)\d\d\b"
-    r"[\s,]*",
-    re.IGNORECASE,
+    r"[\s,]*"
 )
 
 

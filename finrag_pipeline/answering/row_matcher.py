@@ -22,6 +22,7 @@ from finrag_pipeline.answering.row_cross_encoder import ROWS_AT_ONCE, Texts, row
 from finrag_pipeline.answering.row_dual_encoder import row_dual_encoder
 from finrag_pipeline.questions.formula_lexicon import Line, Phrase, formula_lexicon
 from finrag_pipeline.rankers.page_ranker.terms import terms
+from finrag_pipeline.resolver.lexicon import any_case
 from finrag_pipeline.retrieval.query_expansion import expand_query
 from finrag_pipeline.statements.filing_rows import FilingRow
 from finrag_pipeline.statements.trees import probabilities
@@ -53,12 +54,12 @@ BY_LABEL = 0.6
 
 _CAPTION_WORDS = 30
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_TOTAL = re.compile(r"\W*(?:total|consolidated|worldwide)\b", re.IGNORECASE)
-_PART = re.compile(r"\b(?:parent|subsidiar|discontinued|pro ?forma|guarantor|condensed)", re.IGNORECASE)
-_TOTAL_WITHIN = re.compile(r"\b(?:total|consolidated)\b", re.IGNORECASE)
+_TOTAL = any_case(r"\W*(?:total|consolidated|worldwide)\b")
+_PART = any_case(r"\b(?:parent|subsidiar|discontinued|pro ?forma|guarantor|condensed)")
+_TOTAL_WITHIN = any_case(r"\b(?:total|consolidated)\b")
 _NAME = re.compile(r"(?<!^)\b[A-Z][\w&-]+")
 _LAST_RANK = 30
-_CHANGE = re.compile(r"%|\bchange|growth|percent", re.IGNORECASE)
+_CHANGE = any_case(r"%|\bchange|growth|percent")
 
 _OF_WORDS = (
     "label", "path", "columns", "caption", "concept", "near", "any", "unsaid", "expanded",

@@ -8,18 +8,16 @@ asks for.
 from __future__ import annotations
 
 import math
-import re
+
+from finrag_pipeline.resolver.lexicon import any_case
 
 # Look-arounds instead of word boundaries: 'FY2022margin' and '%margin' are asked for too.
-_GROWTH = re.compile(
+_GROWTH = any_case(
     r"(?<![a-z])(?:growth|cagr|grow|grew"
-    r"|(?:year[\s-]over[\s-]year|yoy|percent(?:age)?|%) (?:change|increase|decrease))(?![a-z])",
-    re.IGNORECASE,
+    r"|(?:year[\s-]over[\s-]year|yoy|percent(?:age)?|%) (?:change|increase|decrease))(?![a-z])"
 )
-_MARGIN = re.compile(
-    r"(?<![a-z])margins?(?![a-z])|(?:as an? |\bwhat )(?:%|percent(?:age)?) of", re.IGNORECASE
-)
-_RATIO = re.compile(r"(?<![a-z])(?:ratio|turnover|multiple|times)(?![a-z])", re.IGNORECASE)
+_MARGIN = any_case(r"(?<![a-z])margins?(?![a-z])|(?:as an? |\bwhat )(?:%|percent(?:age)?) of")
+_RATIO = any_case(r"(?<![a-z])(?:ratio|turnover|multiple|times)(?![a-z])")
 
 
 def sanity_warnings(question: str, value: float | None, unit: str | None) -> tuple[str, ...]:

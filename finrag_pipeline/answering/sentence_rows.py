@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from finrag_pipeline.answering.quantities import SCALES
 from finrag_pipeline.filings.sentences import sentences
+from finrag_pipeline.resolver.lexicon import any_case
 from finrag_pipeline.resolver.periods import AskedPeriod, PeriodSpan, find_periods
 from finrag_pipeline.resolver.tokens import one_line
 from finrag_pipeline.statements.filed_facts import WEEK, FilingInfo, read_info
@@ -24,33 +25,29 @@ NO_TABLE = -1
 
 _SHORTEST, _MOST_CHARACTERS = 40, 600
 _LONGEST = 6
-_AMOUNT = re.compile(
+_AMOUNT = any_case(
     r"(?P<money>\$)(?P<number>\d[\d,]*(?:\.\d+)?)\s?(?P<scale>billion|million|thousand)?\b|"
     r"\b(?P<share>\d[\d,]*(?:\.\d+)?)\s?(?:%|percent\b)|"
-    r"\b(?P<count>\d[\d,]*(?:\.\d+)?)\s(?P<of>million\s|billion\s|thousand\s)?shares\b",
-    re.IGNORECASE,
+    r"\b(?P<count>\d[\d,]*(?:\.\d+)?)\s(?P<of>million\s|billion\s|thousand\s)?shares\b"
 )
-_SCALE = re.compile(
-    r"\b(?:dollars|amounts)(?: are)?(?: stated| expressed)? in (?P<scale>thousand|million|billion)s\b",
-    re.IGNORECASE,
+_SCALE = any_case(
+    r"\b(?:dollars|amounts)(?: are)?(?: stated| expressed)? in (?P<scale>thousand|million|billion)s\b"
 )
-_NOTES = re.compile(r"\bnotes to (?:the )?(?:\w+ ){0,3}financial statements\b", re.IGNORECASE)
+_NOTES = any_case(r"\bnotes to (?:the )?(?:\w+ ){0,3}financial statements\b")
 _DIGITS = re.compile(r"\d[\d,.]*")
 _MOST_DIGITS = 2
 """Numbers in what a sentence names; more are cells of a table."""
 
-_INSTANT = re.compile(r"\b(?:as of|as at|at|on)\s+(?:the end of\s+)?$", re.IGNORECASE)
-_LEAD = re.compile(
+_INSTANT = any_case(r"\b(?:as of|as at|at|on)\s+(?:the end of\s+)?$")
+_LEAD = any_case(
     r"\b(?:as of|as at|as|at|on|in|for|during|through|the|(?:fiscal )?years?|\w+ months|"
     r"quarters?|periods?|ended|ending|end of|respectively|fiscal|compared (?:to|with)|as well as|and|or|of|"
     r"was|were|had|has|have|been|is|are|we|our|its|there|includes?|company|totall?ed|"
-    r"amounted to|approximately|about|a|an|to|which)\b|[\s,.:;()“”\"•]",
-    re.IGNORECASE,
+    r"amounted to|approximately|about|a|an|to|which)\b|[\s,.:;()“”\"•]"
 )
-_MOVES = re.compile(
+_MOVES = any_case(
     r"\b(?:(?:in|de)creas\w+|declin\w+|rose|fell|grew|up|down|by|from|net|expenses?|benefits?|income|gains?|loss"
-    r"(?:es)?)\b|[%$-]",
-    re.IGNORECASE,
+    r"(?:es)?)\b|[%$-]"
 )
 """Words between two amounts of one quantity."""
 
@@ -59,7 +56,7 @@ _NO_WORDS = re.compile(r"(?!)")
 _MOST_BETWEEN = 3
 """Words between an amount and its period: '$3 million of expense in 2018'."""
 
-_PER_SHARE = re.compile(r"\b(?:per|a) (?:common )?share\b", re.IGNORECASE)
+_PER_SHARE = any_case(r"\b(?:per|a) (?:common )?share\b")
 _MOST_WORDS = 14
 
 

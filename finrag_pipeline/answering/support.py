@@ -20,7 +20,7 @@ from finrag_pipeline.answering.quantities import (
     without_numbers,
     years_in,
 )
-from finrag_pipeline.resolver.lexicon import SMALL_NUMBERS, TENS
+from finrag_pipeline.resolver.lexicon import SMALL_NUMBERS, TENS, any_case
 
 _EXACT = 1e-9
 _DIGITS_TO_ROUND_FACTS = 2
@@ -34,7 +34,7 @@ _FACTORS = {
     "dozen": 12, "hundred": 100,
 }  # fmt: skip
 _WORDS = "|".join(sorted([*_SMALL, *_FACTORS, *SCALES], key=len, reverse=True))
-_IN_WORDS = re.compile(rf"(?<![a-z])(?:{_WORDS})s?(?![a-z])", re.IGNORECASE)
+_IN_WORDS = any_case(rf"(?<![a-z])(?:{_WORDS})s?(?![a-z])")
 _HARMLESS = frozenset({"one", "zero", "half"})
 
 

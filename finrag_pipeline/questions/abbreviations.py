@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
 from finrag_pipeline.questions.question_reader import NAMES_NOTHING
+from finrag_pipeline.resolver.lexicon import any_case
 
 _TOKEN = re.compile(r"[^\W\d_]+(?:[&/'-][^\W\d_]+)*(?:\.(?!\s*$|\s+[A-Z][a-z]+(?![A-Za-z])))?")
 _WORD = re.compile(r"(-?)([^\W\d_]+(?:'[a-z])?)")
@@ -22,26 +23,22 @@ _SIGNS = (
     (re.compile(r"\$\s*[Δ∆]\s*"), "change in dollars "),
     (re.compile(r"\s*[Δ∆]\s*"), " change "),
     (re.compile(r"(?<=\w)\s+v\.?\s+(?=\w)"), " versus "),
-    (re.compile(r"(?<=[a-z])\s+>\s+(?=[a-z])", re.IGNORECASE), " larger than "),
-    (re.compile(r"(?<=[a-z])\s+<\s+(?=[a-z])", re.IGNORECASE), " smaller than "),
+    (any_case(r"(?<=[a-z])\s+>\s+(?=[a-z])"), " larger than "),
+    (any_case(r"(?<=[a-z])\s+<\s+(?=[a-z])"), " smaller than "),
 )
 _STATEMENTS = (
     (re.compile(r"\bB/S\b"), "balance sheet"),
     (re.compile(r"\b(?:I/S|P&L|P/L)\b"), "income statement"),
     (re.compile(r"\b(?:CFS|C/F|CF (?:stmt\.?|statement))(?![^\W_])"), "cash flow statement"),
-    (re.compile(r"\bstmts?\b\.?", re.IGNORECASE), "statement"),
+    (any_case(r"\bstmts?\b\.?"), "statement"),
     (re.compile(r"(?<![$\w])US(?![\w$&])"), "U.S."),
 )
 """What statements are called for short, and a country that 'us' may be read for."""
 
-_PRINTED = re.compile(
-    r"\s*\(\s*(?:U\.?S\.?\s)?GAAP\s*\)|(?<!non)(?<!non[- ])(?<!\w)(?:U\.?S\.?\s)?GAAP\s", re.IGNORECASE
-)
+_PRINTED = any_case(r"\s*\(\s*(?:U\.?S\.?\s)?GAAP\s*\)|(?<!non)(?<!non[- ])(?<!\w)(?:U\.?S\.?\s)?GAAP\s")
 """What all numbers of filings are, if nothing else is said."""
 
-_ORDER = re.compile(
-    r"^\s*(?:please\s+)?(?:calc|get|pull|grab|fetch)\b[:,]?\s+(?:me\s+|us\s+)?", re.IGNORECASE
-)
+_ORDER = any_case(r"^\s*(?:please\s+)?(?:calc|get|pull|grab|fetch)\b[:,]?\s+(?:me\s+|us\s+)?")
 """An order to look something up, which says nothing of what."""
 
 _TO_CONFIRM = re.compile(
@@ -52,7 +49,7 @@ _TO_CONFIRM = re.compile(
 )
 """What a yes or a no is asked for in other words than a question."""
 
-_ASKED = re.compile(r"\s*(?:did|does|do|is|are|was|were|has|have|had|can|could|will|would)\b", re.IGNORECASE)
+_ASKED = any_case(r"\s*(?:did|does|do|is|are|was|were|has|have|had|can|could|will|would)\b")
 _WITH_SIGN = re.compile(r"(?<![^\W_])[A-Za-z](?:[A-Za-z]*&[A-Za-z]+)+(?![^\W_])")
 _ENDINGS = ("s", "es", "d", "ed", "ing")
 _VOWEL = re.compile("[aeiouy]")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from finrag_pipeline.questions.words import FILLERS, QUESTION_WORDS
+from finrag_pipeline.resolver.lexicon import any_case
 
 _MARKER = re.compile(
     r"""(?:,?\s*\(?\b(?:is|are|be|being|was|were)?\s*\(?
@@ -18,52 +19,42 @@ _MARKER = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_DEFINE = re.compile(
+_DEFINE = any_case(
     r"\b(?:define|defining|calculate|calculating|compute|computing|derive|deriving|"
     r"determine|measure|measuring|treat|treating|take|taking|assume|assuming|"
     r"consider|considering|approximate|estimate)\s+"
     r"(?P<name>(?:(?!\b(?:defining|treating|taking|assuming|considering)\b)[^.;:=]){1,90}?)\s+"
     r"(?:as(?!\s+(?:well|of|at)\b)(?:\s+being)?|to\s+be|"
-    r"by|via|using(?:\s+the\s+formula)?|with)\s*[:,]?\s+",
-    re.IGNORECASE,
+    r"by|via|using(?:\s+the\s+formula)?|with)\s*[:,]?\s+"
 )
-_WHERE = re.compile(
+_WHERE = any_case(
     r"(?:\bwhere|\bwith|\bwhereby|\blet|\bif)\s+(?P<name>[^.;:=,]{1,60}?)\s+(?:is|"
-    r"are|be|being|as)\s+(?!defined|calculated|computed|measured|equal|given)",
-    re.IGNORECASE,
+    r"are|be|being|as)\s+(?!defined|calculated|computed|measured|equal|given)"
 )
-_IS = re.compile(
+_IS = any_case(
     r"^\s*(?:here,?\s+|note:?\s+)?(?P<name>(?!.*\b(?:what|how|which)\b)"
     r"[^.;:=,]{2,60}?)\s+(?:is|are)\s+(?:simply\s+|just\s+)?"
     r"(?=.*(?:divided by|/|\bless\b|\bminus\b|\bplus\b|\bratio of\b|\bsum of\b|"
-    r"\bover\b|\*|\+|\bmultiplied\b|\bpercent\w* of\b))",
-    re.IGNORECASE,
+    r"\bover\b|\*|\+|\bmultiplied\b|\bpercent\w* of\b))"
 )
-_BRACKET = re.compile(
+_BRACKET = any_case(
     r"(?<=[\w%)\"'])(?<!\bof)(?<!\bthe)(?<!\bis)(?<!\bwas)(?<!\bcompute)"
     r"(?<!\bcalculate)(?<!\bfind)(?<!\bdetermine)"
     r"\s*\((?P<body>[^()]*(?:\([^()]*\)[^()]*)*)\)"
-    r"(?!\s*(?:[-+*/×÷]|divided|over\b|less\b|minus\b|plus\b|times\b|per\b|as\b|to\b))",
-    re.IGNORECASE,
+    r"(?!\s*(?:[-+*/×÷]|divided|over\b|less\b|minus\b|plus\b|times\b|per\b|as\b|to\b))"
 )
-ARITHMETIC = re.compile(
+ARITHMETIC = any_case(
     r"divided by|\w\s*/\s*[\w(]|\s[-−+*×÷x]\s|\bless\b|\bminus\b|\bplus\b|\bover\b|"
-    r"\bratio of\b|\bsum of\b|\bmultiplied\b",
-    re.IGNORECASE,
+    r"\bratio of\b|\bsum of\b|\bmultiplied\b"
 )
 # A dash between words of a question is punctuation as often as an operator.
-_OPERATION = re.compile(
-    r"divided by|\w\s*/\s*[\w(]|\s[+*×÷]\s|\bless\b|\bminus\b|\bplus\b|\bmultiplied\b", re.IGNORECASE
-)
-_COLON = re.compile(
+_OPERATION = any_case(r"divided by|\w\s*/\s*[\w(]|\s[+*×÷]\s|\bless\b|\bminus\b|\bplus\b|\bmultiplied\b")
+_COLON = any_case(
     r"(?:(?<=[a-z0-9)&])\s*(?::|,?\s(?:i\.e\.|that is|namely),?)\s+(?!.*\b(?:what|how|which)\b)"
     r"(?=[^:?]*(?:divided by|\w\s*/\s*[\w(]|\s[-+*×÷]\s|\bless\b|\bminus\b|\bplus\b|\bover\b))"
-    r"|,\s+(?:with|using|being)\s+(?=[^:?,]*(?:divided by|\w\s*/\s*[\w(]|\bover\b)))",
-    re.IGNORECASE,
+    r"|,\s+(?:with|using|being)\s+(?=[^:?,]*(?:divided by|\w\s*/\s*[\w(]|\bover\b)))"
 )
-_STARTS = re.compile(
-    r"(?:^|[;,]|\bwhere\b|\bwith\b|\band\b|\bwhereby\b|\bformula\b\s*:?|:|\((?=[^()]*$))\s*", re.IGNORECASE
-)
+_STARTS = any_case(r"(?:^|[;,]|\bwhere\b|\bwith\b|\band\b|\bwhereby\b|\bformula\b\s*:?|:|\((?=[^()]*$))\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +118,9 @@ def _markers(sentence: str, asks: bool) -> Iterator[_Place]:
 
 
 _ROLE = re.compile(r"\s*(?:an?|the) (?:investment|public|standpoint|perspective)")
-_ASK_LIKE = re.compile(r"\b(?:what|how|which|asked|question|answer)\b", re.IGNORECASE)
-_INQUIRES = re.compile(r"\b(?:what|how|which|calculate|compute|find|determine)\b", re.IGNORECASE)
-_FORMULA = re.compile(r"\b(?:formula|equation|definition)\b[^:=]{0,40}:\s*(?P<body>[^=]+)$", re.IGNORECASE)
+_ASK_LIKE = any_case(r"\b(?:what|how|which|asked|question|answer)\b")
+_INQUIRES = any_case(r"\b(?:what|how|which|calculate|compute|find|determine)\b")
+_FORMULA = any_case(r"\b(?:formula|equation|definition)\b[^:=]{0,40}:\s*(?P<body>[^=]+)$")
 
 
 def bare_formula(sentence: str) -> str | None:
@@ -141,7 +132,7 @@ def bare_formula(sentence: str) -> str | None:
     return text[1:-1] if whole and ARITHMETIC.search(text) and not re.search(r"=|\bdefined\b", text) else None
 
 
-_LOOSE_END = re.compile(r"(?:[\s,(]+(?:and|where|with|whereby|let))*[\s,(]*$", re.IGNORECASE)
+_LOOSE_END = any_case(r"(?:[\s,(]+(?:and|where|with|whereby|let))*[\s,(]*$")
 
 
 def _bracketed(sentence: str) -> _Place | None:
@@ -167,10 +158,9 @@ def _extent(text: str) -> int:
     return cut.start() if cut else len(text)
 
 
-_BEHIND = re.compile(
+_BEHIND = any_case(
     r",?\s+(?:what (?:is|was|were|are)|how (?:much|many)|for (?:the )?(?:company|purposes)|"
-    r"if (?:the|it|this)|please|round(?:ed|ing)?\b|express(?:ed)?\b|give |using only|where\s*$|, where\b)",
-    re.IGNORECASE,
+    r"if (?:the|it|this)|please|round(?:ed|ing)?\b|express(?:ed)?\b|give |using only|where\s*$|, where\b)"
 )
 
 

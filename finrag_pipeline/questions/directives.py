@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from finrag_pipeline.resolver.lexicon import NUMBERS, ORDINALS
+from finrag_pipeline.resolver.lexicon import NUMBERS, ORDINALS, any_case
 
 _DECIMALS = NUMBERS | ORDINALS | {"no": 0, "a": 1, "single": 1}
 _NEAREST = {
@@ -31,48 +31,42 @@ _LEAD = (
     r"(?: (?:is|be|should be|must be))?(?: (?:off|up|down))? )?"
 )
 _COUNT = rf"(?:\d|{'|'.join(sorted(_DECIMALS, key=len, reverse=True))})"
-_ROUND = re.compile(
+_ROUND = any_case(
     rf"{_LEAD}(?:(?:to|with|at|using|and|in) )*(?:the )?(?:(?:nearest|closest) )"
 rf"?(?P<count>{_COUNT})[ -]?(?:digits? after the )?"
     r"(?:decimals?(?: (?:places?|points?|digits?))?|d\.?p\.?(?!\w))(?: places?)?(?: precision)?"
     r"|" + rf"{_LEAD}(?:(?:to|and) )*(?:the )?(?:nearest|closest) (?P<nearest>"
     + "|".join(sorted(_NEAREST, key=len, reverse=True)) + r")s?(?: of a (?:percent|point|day))?"
     r"(?: (?:point|usd|dollar)s?)?(?!\w)"
-    r"|rounded to (?:an? |the )?(?P<whole>integer|whole number)(?!\w)",
-    re.IGNORECASE,
+    r"|rounded to (?:an? |the )?(?P<whole>integer|whole number)(?!\w)"
 )  # fmt: skip
 _CURRENCY = r"(?:usd|us\$|u\.s\. dollars?|us dollars?|dollars?|\$|eur|euros?|€|gbp|pounds?|£|cad|jpy|yen)"
 _SCALE_WORD = r"(?:thousands?|millions?|billions?|trillions?|mm|mn|mln|bn)"
-_MONEY = re.compile(
+_MONEY = any_case(
     rf"{_LEAD}(?:(?:in|as|to|using) )+(?:units? of )?(?:the )?(?:nearest )"
     rf"?(?:(?P<currency>{_CURRENCY})[ ,]*(?:in )?(?P<scale>{_SCALE_WORD}|m|b|k|"
     rf"'?000s?)?|"
     rf"(?P<only>{_SCALE_WORD})(?: of)?(?: (?:{_CURRENCY}))?)(?!\w)"
     rf"|\((?:{_CURRENCY})[ ,]*(?:in )?(?P<bracket>{_SCALE_WORD}|m|b|k)?\)"
-    r"|\((?:(?:in|\$) ?)?(?P<bare>millions?|billions?|thousands?|mm|mn|bn)\)",
-    re.IGNORECASE,
+    r"|\((?:(?:in|\$) ?)?(?P<bare>millions?|billions?|thousands?|mm|mn|bn)\)"
 )
-_PERCENT = re.compile(
+_PERCENT = any_case(
     rf"{_LEAD}(?:(?:in|as|to|using|with) )+(?:units? of )?(?:an? |the )?(?:whole )"
     rf"?(?:percentages?|percents?|per cent|pct|%)(?: (?:terms|form|value|figure))"
     rf"?(?: rounded)?(?! (?:of|change|points?|increase|decrease|margin))(?!\w)"
     r"|\((?:%|percent|percentage|in %)\)|what (?:percent(?:age)?|%) (?=(?:did|has|"
-    r"have|was|were|is|are)\b)|how many per ?cent(?! points?)",
-    re.IGNORECASE,
+    r"have|was|were|is|are)\b)|how many per ?cent(?! points?)"
 )
-_POINTS = re.compile(
+_POINTS = any_case(
     rf"{_LEAD}(?:(?:in|by how many|how many) )(?:units? of )?(?P<unit>percentage "
-    rf"points?|basis points?|bps|pp)(?!\w)",
-    re.IGNORECASE,
+    rf"points?|basis points?|bps|pp)(?!\w)"
 )
-_DAYS = re.compile(
-    rf"{_LEAD}(?:in|as) (?:units? of |number of |the number of )?days(?!\w)|how many days|number of days",
-    re.IGNORECASE,
+_DAYS = any_case(
+    rf"{_LEAD}(?:in|as) (?:units? of |number of |the number of )?days(?!\w)|how many days|number of days"
 )
-_RATIO = re.compile(
+_RATIO = any_case(
     rf"{_LEAD}as (?:a |an )?(?:ratio|multiple|decimal(?: number)?|times)(?! of)(?!\w)"
-    rf"|in (?:terms of )?times(?!\w)|in decimal form",
-    re.IGNORECASE,
+    rf"|in (?:terms of )?times(?!\w)|in decimal form"
 )
 _STATEMENTS = {
     "cash_flows": r"(?:statements? of (?:consolidated )?cash flows?|cash flows? statements?)",
@@ -88,12 +82,11 @@ _STATEMENTS = {
     "comprehensive_income": r"statements? of (?:consolidated )?comprehensive (?:income|loss)",
     "equity": r"statements? of (?:changes in )?(?:stock|share)(?:holders|owners)'? equity",
 }
-_STATEMENT = re.compile(
+_STATEMENT = any_case(
     r"(?:\b(?:according to|based on|from|in|on|per|using|within|of|off of|to|by|"
     r"referencing) )?(?:the |its |their )*(?:company's )?(?:consolidated )?(?:"
     + "|".join(f"(?P<{kind}>{words})" for kind, words in _STATEMENTS.items())
-    + r")(?!\w)",
-    re.IGNORECASE,
+    + r")(?!\w)"
 )
 
 

@@ -34,6 +34,7 @@ from finrag_pipeline.questions.token_runs import (
 )
 from finrag_pipeline.questions.tokens import QuestionToken, tokenise_question
 from finrag_pipeline.questions.words import FILLERS, QUESTION_WORDS
+from finrag_pipeline.resolver.lexicon import any_case
 from finrag_pipeline.resolver.tokens import MOST_CHARACTERS, one_line
 from finrag_pipeline.statements.periods import FiscalPeriod
 
@@ -42,20 +43,17 @@ MOST_PART = 12
 
 _SURELY = 0.7
 
-_ELSE_ZERO = re.compile(
+_ELSE_ZERO = any_case(
     r"\bif\b[^.?]*\bnot\b[^.?]*\b(?:state|answer|return|say|respond(?: with)?|report|put|write|enter) "
-    r"['\"]?(?:0|zero|nil|none)\b",
-    re.IGNORECASE,
+    r"['\"]?(?:0|zero|nil|none)\b"
 )
-_TOTAL = re.compile(
+_TOTAL = any_case(
     r"\b(?:cumulative|combined|aggregate|total)\b.{0,60}\b(?:over|across|during|for) (?:the |these |those )?"
-    r"(?:\w+[ -])?(?:fiscal )?years?\b|\b(?:cumulative(?:ly)?|in aggregate|altogether)\b",
-    re.IGNORECASE,
+    r"(?:\w+[ -])?(?:fiscal )?years?\b|\b(?:cumulative(?:ly)?|in aggregate|altogether)\b"
 )
-_ASKS = re.compile(
+_ASKS = any_case(
     r"\b(?:what|how|which|calculate|compute|determine|find|give|tell|provide|by how|"
-    r"state|report|show|did|does|has|is|are|was|were)\b",
-    re.IGNORECASE,
+    r"state|report|show|did|does|has|is|are|was|were)\b"
 )
 
 
@@ -310,7 +308,7 @@ class _Reader:
 
 QUANTITIES = ("METRIC", "NAME")
 _BINDING = frozenset({"PERCENT_OF", "SHARE", "OVER", "RATIO", "DIVIDE"})
-_YEARLY = re.compile(r"year[- ](?:over|on)[- ]year|yoy|y/y", re.IGNORECASE)
+_YEARLY = any_case(r"year[- ](?:over|on)[- ]year|yoy|y/y")
 _RETURNS = re.compile(r"^ro[a-z]{1,2}$")
 _BLANK = " " * 5
 

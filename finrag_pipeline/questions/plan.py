@@ -23,7 +23,7 @@ from finrag_pipeline.questions.question_reader import (
 from finrag_pipeline.questions.scope import ASKS_FOR_TEXT
 from finrag_pipeline.questions.tokens import fiscal_period
 from finrag_pipeline.questions.words import EXISTENCE
-from finrag_pipeline.resolver.lexicon import ACRONYMS, NUMBERS, PLACES, word_set
+from finrag_pipeline.resolver.lexicon import ACRONYMS, NUMBERS, PLACES, any_case, word_set
 from finrag_pipeline.resolver.periods import WHOLE_YEAR, PeriodSpan, find_periods, with_years
 from finrag_pipeline.resolver.tokens import MOST_CHARACTERS, one_line
 from finrag_pipeline.statements.periods import FiscalPeriod
@@ -117,40 +117,34 @@ _P, _C = "\ue000", "\ue001"  # stand for a period and a company
 _FIRST, _LAST = "\ue010", "\ue0ff"  # stand for one company each
 
 # --- periods ---------------------------------------------------------------------------------------------
-_CLOSING = re.compile(r"\b(?:year[- ]end|closing|ending|period[- ]end)\b", re.IGNORECASE)
-_AVERAGE = re.compile(r"\b(?:average|opening|beginning)\b", re.IGNORECASE)
-_EACH = re.compile(
+_CLOSING = any_case(r"\b(?:year[- ]end|closing|ending|period[- ]end)\b")
+_AVERAGE = any_case(r"\b(?:average|opening|beginning)\b")
+_EACH = any_case(
     r"\b(?:each|every|year by year|quarter by quarter|trend\w*|develop\w*|evol\w*|over the (?:last|past)|"
-    r"run of|history|series|lay out|list|respectively)\b",
-    re.IGNORECASE,
+    r"run of|history|series|lay out|list|respectively)\b"
 )
-_AUXILIARY = re.compile(
-    r"\b(?:did|do|does|is|are|was|were|has|have|had|can|could|would|will|whether|if)\b|\?", re.IGNORECASE
-)
-_PART_OF = re.compile(r"\b(?:percent(?:age)?|share|proportion|portion|fraction) of\b", re.IGNORECASE)
-_SIGNED = re.compile(r"\b(?:positive|negative)\b\s*", re.IGNORECASE)
-_RELATIVE = re.compile(r"%|\b(?:percent(?:age)?|per cent|pct|rate|yoy|year[- ]over[- ]year)\b", re.IGNORECASE)
-_BACK = re.compile(
+_AUXILIARY = any_case(r"\b(?:did|do|does|is|are|was|were|has|have|had|can|could|would|will|whether|if)\b|\?")
+_PART_OF = any_case(r"\b(?:percent(?:age)?|share|proportion|portion|fraction) of\b")
+_SIGNED = any_case(r"\b(?:positive|negative)\b\s*")
+_RELATIVE = any_case(r"%|\b(?:percent(?:age)?|per cent|pct|rate|yoy|year[- ]over[- ]year)\b")
+_BACK = any_case(
     r"\b(?:the )?(?:(?:year|period) (?:before|earlier|prior|ago)|(?:prior|"
     r"previous|preceding|last) (?:fiscal )?"
     r"(?:year|period)(?:'s)?|(?:a|one) year (?:before|earlier|ago|prior)|year[- ]ago(?: (?:quarter|period))?|"
     r"(?:the )?(?:comparable|same|corresponding) (?:quarter|period|months)(?: (?:a|"
     r"one|of the (?:prior|previous|last))"
-    r" year(?: (?:earlier|before|ago))?)?|year[- ](?:over|on)[- ]year|yoy)\b",
-    re.IGNORECASE,
+    r" year(?: (?:earlier|before|ago))?)?|year[- ](?:over|on)[- ]year|yoy)\b"
 )
 _COUNT = rf"(?:\d\d?|{'|'.join(list(NUMBERS)[1:])})"
-_SPAN = re.compile(
+_SPAN = any_case(
     rf"\b(?:last|past|latest|most recent|previous|recent)\s(?P<count>{_COUNT})\s(?:fiscal\s|"
     rf"full\s|calendar\s)?"
-    rf"years?\b|\b(?P<upto>{_COUNT})\s(?:fiscal\s|full\s)?years\s(?:to|ended|ending|through|until)\b",
-    re.IGNORECASE,
+    rf"years?\b|\b(?P<upto>{_COUNT})\s(?:fiscal\s|full\s)?years\s(?:to|ended|ending|through|until)\b"
 )
-_RANGE = re.compile(
+_RANGE = any_case(
     rf"(?:\bbetween[\s\w]*{_P}\s*and|\bsince[\s\w]*{_P}[\s\w,]*\b(?:to|through|until)|"
     rf"{_P}(?:,?\s(?:each|every) \w+)?,?\s*(?:(?:(?:and|going) )*back to|to|through|until|-|–))"
-    rf"\s*(?:fiscal |the )?{_P}",
-    re.IGNORECASE,
+    rf"\s*(?:fiscal |the )?{_P}"
 )
 
 # --- what is judged, and among what ------------------------------------------------------------------------
@@ -159,59 +153,52 @@ _IN_WORDS = {
     "a quarter": 1 / 4, "one quarter": 1 / 4, "three quarters": 3 / 4, "a fifth": 1 / 5,
     "one fifth": 1 / 5, "a tenth": 1 / 10, "one tenth": 1 / 10, "a billion": 1e9, "a million": 1e6,
 }  # fmt: skip
-_THRESHOLD = re.compile(
+_THRESHOLD = any_case(
     rf"(?P<words>\b(?:{'|'.join(_IN_WORDS)}))\b|"
     r"(?P<money>[$€£]\s?)?(?P<number>\b\d[\d,]*(?:\.\d+)?)\s?"
-    r"(?P<unit>%|per ?cent\b|pct\b|thousand\b|million\b|billion\b|mm?\b|bn?\b|times\b)?",
-    re.IGNORECASE,
+    r"(?P<unit>%|per ?cent\b|pct\b|thousand\b|million\b|billion\b|mm?\b|bn?\b|times\b)?"
 )
 _UNITS = {
     "%": 0.01, "per cent": 0.01, "percent": 0.01, "pct": 0.01, "thousand": 1e3, "million": 1e6, "m": 1e6,
     "mm": 1e6, "billion": 1e9, "b": 1e9, "bn": 1e9, "times": 1.0, "": 1.0,
 }  # fmt: skip
-_COMPARES = re.compile(
+_COMPARES = any_case(
     r"\b(?:more|less|higher|lower|greater|above|below|over|under|exceed\w*|top(?:s|ped)?|at least|at most|"
-    r"beyond|past|reach(?:es|ed)?|surpass\w*|fewer|larger|smaller|cross(?:es|ed)?)\b",
-    re.IGNORECASE,
+    r"beyond|past|reach(?:es|ed)?|surpass\w*|fewer|larger|smaller|cross(?:es|ed)?)\b"
 )
-_BY_PARTS = re.compile(
+_BY_PARTS = any_case(
     r"\b(?<!\()(?:(?:broken down |split |divided |disaggregated )?(?:by|"
     r"(?:(?:for|of|in|from) )?(?:each|every|all)(?: of)?|across|between|among|into)"
     r"(?: the| its| their| all| different| various)*) (?P<of>"
     r"(?:(?:report(?:able|ing)|operating|business|geographic(?:al)?|product|service|revenue|main|major|end|"
     r"therapeutic|sales) ){0,2}(?:segments?|divisions?|units?|regions?|areas?|geograph(?:y|ies)|markets?|"
     r"countr(?:y|ies)|products?(?: (?:lines?|groups?|types?))?|categor(?:y|ies)|franchises?|brands?|"
-    r"channels?|services?(?: offerings?)?|offerings?|lines?))\b(?: by (?:segment|region|product|category))?",
-    re.IGNORECASE,
+    r"channels?|services?(?: offerings?)?|offerings?|lines?))\b(?: by (?:segment|region|product|category))?"
 )
-_SUPERLATIVE = re.compile(
-    r"\b(?:most|highest|largest|biggest|greatest|best|top|least|lowest|smallest|fewest|worst)\b",
-    re.IGNORECASE,
+_SUPERLATIVE = any_case(
+    r"\b(?:most|highest|largest|biggest|greatest|best|top|least|lowest|smallest|fewest|worst)\b"
 )
 _OUTSIDE = re.compile(
     r"\b(?:outside|other than|excluding|except|besides|apart from|not counting)\s+(?:of\s+)?(?:the\s+)?"
     r"(?P<what>(?:[A-Z][\w.&'-]*\s*)+)"
 )
-_MARGIN = re.compile(r"^(?P<part>.+?)\s+margins?\b(?P<rest>.*)$", re.IGNORECASE)
+_MARGIN = any_case(r"^(?P<part>.+?)\s+margins?\b(?P<rest>.*)$")
 _ARITHMETIC = re.compile(r"[×÷]|\s\*\s|\(\w[^()]*\s[-−]\s[^()]*\)")
 """Formulas in signs are for the grammar, which reads all of them."""
 
-_PLUS = re.compile(r"\s+(?:plus|together with|added to|combined with|and)\s+|\s\+\s", re.IGNORECASE)
+_PLUS = any_case(r"\s+(?:plus|together with|added to|combined with|and)\s+|\s\+\s")
 _SALES = "revenue"
 """What parts are compared by, and what a share is taken of, where nothing else is named."""
 
 _SURELY_A_RATIO = 0.8
 
-_MOVED = re.compile(
+_MOVED = any_case(
     r"\b(?<!\bnet )(?:increase|decrease|rise|drop|fall|decline|reduction|growth|change)s? (?:in|of)\b|"
-    r"\bhow much (?:more|less|\w{2,}er) (?:did|has|have)\b.*\b(?:get|gotten|become|grow|grown)\b",
-    re.IGNORECASE,
+    r"\bhow much (?:more|less|\w{2,}er) (?:did|has|have)\b.*\b(?:get|gotten|become|grow|grown)\b"
 )
-_WHICH_QUARTER = re.compile(r"\b(?:which|what) (?:fiscal )?quarter\b", re.IGNORECASE)
-_MEAN = re.compile(r"^(?:(?:average|avg|mean|annual|yearly)\s+)+", re.IGNORECASE)
-_MOVING = re.compile(
-    r"^(?:drop|rise|fall|decline|increase|decrease|growth|change|jump)\s+(?:in\s+)?", re.IGNORECASE
-)
+_WHICH_QUARTER = any_case(r"\b(?:which|what) (?:fiscal )?quarter\b")
+_MEAN = any_case(r"^(?:(?:average|avg|mean|annual|yearly)\s+)+")
+_MOVING = any_case(r"^(?:drop|rise|fall|decline|increase|decrease|growth|change|jump)\s+(?:in\s+)?")
 _SURE = 0.4
 """Probability of a word that surely belongs to a measure."""
 
@@ -248,10 +235,9 @@ def read_plan(
     return _Planner(text, companies, known, reading.with_label(label) if label else reading).plan()
 
 
-_ASIDE = re.compile(
+_ASIDE = any_case(
     r",\s*(?:which|as) (?:i|we) (?:understand|believe|gather|think|hear|recall|take|know|(?:am|are) told)\b"
-    r"[^,.?!]*",
-    re.IGNORECASE,
+    r"[^,.?!]*"
 )
 _SLASHED = re.compile(r"(?<=\b)([^\W\d_]{3,})/([^\W\d_]{3,})\b")
 
@@ -584,9 +570,7 @@ class _Planner:
         return QuestionPlan(operation, named, periods, spoken=measures)
 
 
-_SHARE = re.compile(
-    r"\b(?:share|portion|proportion|part|slice|fraction)\b(?!s)|^ratio(?: of)?\b(?=\s\w)", re.IGNORECASE
-)
+_SHARE = any_case(r"\b(?:share|portion|proportion|part|slice|fraction)\b(?!s)|^ratio(?: of)?\b(?=\s\w)")
 
 
 def _in_terms(words: Words) -> str:
@@ -694,29 +678,20 @@ def _periods_by_company(
     return found
 
 
-_PER_SHARE = re.compile(
-    r"\b(?:per|(?:for|on) a|one|each|every|a single) (?:common |ordinary )?share\b(?! of)|\beps\b",
-    re.IGNORECASE,
+_PER_SHARE = any_case(
+    r"\b(?:per|(?:for|on) a|one|each|every|a single) (?:common |ordinary )?share\b(?! of)|\beps\b"
 )
-_SHARES = re.compile(
-    r"\bhow many shares\b|\bshare count\b|\bnumber of shares\b|\bshares outstanding\b", re.IGNORECASE
-)
-_COUNTED = re.compile(
+_SHARES = any_case(r"\bhow many shares\b|\bshare count\b|\bnumber of shares\b|\bshares outstanding\b")
+_COUNTED = any_case(
     r"\bhow many (?!dollars|cents|euros|times|days|months|years|quarters|per ?cent|percentage|basis|points|"
-    r"shares|millions?|billions?|more|of\b)[a-z]",
-    re.IGNORECASE,
+    r"shares|millions?|billions?|more|of\b)[a-z]"
 )
-_PIECES = re.compile(
-    r"\bheadcount\b|\bunits?\b (?:shipped|sold|shipments?|volumes?)|\bshipments? in units", re.IGNORECASE
-)
-_PER = re.compile(
-    r"\bper (?!(?:common |ordinary )?share|cent\b|the\b|its\b|annum|year|quarter)([a-z]+)", re.IGNORECASE
-)
-_MONEY = re.compile(
+_PIECES = any_case(r"\bheadcount\b|\bunits?\b (?:shipped|sold|shipments?|volumes?)|\bshipments? in units")
+_PER = any_case(r"\bper (?!(?:common |ordinary )?share|cent\b|the\b|its\b|annum|year|quarter)([a-z]+)")
+_MONEY = any_case(
     r"\b(?:how much|dollars?|money|usd|cash|revenues?|sales|spen[dt]|spending|"
     r"paid|pay|costs?|earn(?:ed|ings)?|profits?|income|"
-    r"owed?|debt|assets?|liabilit\w+|expenses?|price|proceeds|takings)\b",
-    re.IGNORECASE,
+    r"owed?|debt|assets?|liabilit\w+|expenses?|price|proceeds|takings)\b"
 )
 
 
@@ -788,12 +763,11 @@ def _every_year(first: FiscalPeriod, last: FiscalPeriod) -> tuple[FiscalPeriod, 
     return tuple(FiscalPeriod(year) for year in range(first.year, last.year + 1))
 
 
-_APPOSED = re.compile(
+_APPOSED = any_case(
     r"[\s,(]*(?:(?:the|its|a|year|quarter|three|six|nine|months?|period|that|which|i\.e\.|i mean|just|"
     r"(?:year|quarter)?-?end(?:s|ed|ing)?|clos(?:es|ed|ing)|finish(?:es|ed|"
     r"ing)|to|through|on|at|as of|when|year-end|"
-    r"fiscal)[\s,(]*)*",
-    re.IGNORECASE,
+    r"fiscal)[\s,(]*)*"
 )
 
 
@@ -821,7 +795,7 @@ def _order(period: FiscalPeriod) -> tuple[int, int, int]:
 _SEGMENT = re.compile(
     r"\b((?:[A-Z][\w&'-]* )+)(?:reporting |operating |business )?(?:segment|division|unit)s?\b"
 )
-_ITS = re.compile(r"\b(?:its|their)\b", re.IGNORECASE)
+_ITS = any_case(r"\b(?:its|their)\b")
 _OPENER = re.compile(r"(?:^|[.?!:]\s+)([A-Z][a-z][\w&-]+)")
 _ACRONYM_FIRST = re.compile(r"(?:^|[.?!:]\s+)([A-Z]{2,}\b|[A-Z]+-\d[\w-]*)")
 """An acronym, or the code of a product, such as 'X-22', which are names where they begin a sentence too."""

@@ -23,7 +23,7 @@ import numpy as np
 from finrag_pipeline.embedding.bert import adapted_minilm, minilm_tokenizer
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
-from finrag_pipeline.resolver.lexicon import word_set
+from finrag_pipeline.resolver.lexicon import any_case, word_set
 
 ADAPTER_FILE = "question_reader.safetensors"
 COMPANY, ANOTHER = "Acme", "Bolt"
@@ -60,8 +60,8 @@ NAMES_NOTHING = word_set(
 
 WORD = re.compile(r"[^\W_]+(?:['.&/-][^\W_]+)*")
 _WORD_OR_MARK = re.compile(rf"{WORD.pattern}|[,;:.?!()%]")
-_PERIOD = re.compile(r"(?:fy|cy|[1-4]?[qh]|[qh][1-4])?'?\d+|[qh][1-4]|[1-4][qh]", re.IGNORECASE)
-_OF_TIME = re.compile(r"(?<!\w)(?:year|quarter|month)s?(?!\w)", re.IGNORECASE)
+_PERIOD = any_case(r"(?:fy|cy|[1-4]?[qh]|[qh][1-4])?'?\d+|[qh][1-4]|[1-4][qh]")
+_OF_TIME = any_case(r"(?<!\w)(?:year|quarter|month)s?(?!\w)")
 """What makes a word with hyphens one of time, such as 'third-quarter' and 'full-year'."""
 
 _END = re.compile(r"[?!]|\.(?=\s+[A-Z])")
@@ -485,7 +485,7 @@ def read_question(question: str, companies: Iterable[str] = ()) -> Reading:
     names = sorted(filter(None, companies), key=len, reverse=True)
     if names:
         every = "|".join(map(re.escape, names))
-        found = re.compile(rf"(?<!\w)(?:{every})(?!\w)", re.IGNORECASE)
+        found = any_case(rf"(?<!\w)(?:{every})(?!\w)")
         first: list[str] = []
 
         def stands_for(name: re.Match[str]) -> str:

@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-import re
-
 from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
+from finrag_pipeline.resolver.lexicon import any_case
 
-_SENTENCE = re.compile(
+_SENTENCE = any_case(
     r"(?<!\.[A-Z])(?<!\binc)(?<!\betc)(?<!\bvs)(?<!\bavg)(?<!\bco)(?<!\bcorp)"
-    r"(?<!\be\.g)(?<!\bi\.e)[.?!]+(?=\s|$)|;(?=\s)",
-    re.IGNORECASE,
+    r"(?<!\be\.g)(?<!\bi\.e)[.?!]+(?=\s|$)|;(?=\s)"
 )
-_ADJUSTED = re.compile(
+_ADJUSTED = any_case(
     r"\b(?:(?<!un)(?<!un-)adjusted(?! for)|non-?\s?gaap|organic(?:ally)?|constant[- "
     r"]currency|pro[- ]?forma|core (?:eps|earnings|operating|constant)|"
     r"like[- ]for[- ]like|same[- ]store|comparable (?:store )?sales|real (?:change|"
-    r"growth)|exclud\w* the (?:impact|effect))\b",
-    re.IGNORECASE,
+    r"growth)|exclud\w* the (?:impact|effect))\b"
 )
-_PART = re.compile(
+_PART = any_case(
     r"\b(?:segments?|divisions?|business units?|regions?|geograph\w+|product lines?|"
     r"franchises?|subsidiar(?:y|ies)|by country|"
     r"domestic(?:ally)?|international(?:ly)?|u\.?s\.? sales|overseas|emea|apac|asia|europe\w*|north "
-    r"america\w*|latin america\w*|china)\b",
-    re.IGNORECASE,
+    r"america\w*|latin america\w*|china)\b"
 )
-_OWN_MEASURE = re.compile(
+_OWN_MEASURE = any_case(
     r"\b(?:assets?|revenues?|sales|income|earnings|profits?|costs?|expenses?|cash|debt|premiums?)\s+"
     r"(?:per|under)\s+(?!(?:the|its|their|our|his|an?|us|gaap|ifrs|ordinary|share|stock|diluted|basic|common|"
     r"weighted|fiscal|annual|sec|form|fy|year|day|capital|finance|financing|operating|leases?)\b)"
-    r"(?P<of>[a-z]+(?: [a-z]+)?)",
-    re.IGNORECASE,
+    r"(?P<of>[a-z]+(?: [a-z]+)?)"
 )
 """'revenue per available room', 'assets under management': measures of their own, not their first word."""
 
-ASKS_FOR_TEXT = re.compile(
+ASKS_FOR_TEXT = any_case(
     r"\b(?:why|what (?:drove|caused|led|explains?)|what (?:are|were) (?:the )"
     r"?(?:main |key |primary |major |biggest |largest |top )"
     r"|what (?:are|were) (?:the )?(?:drivers?|reasons?|risks?|products?|"
@@ -44,48 +39,43 @@ ASKS_FOR_TEXT = re.compile(
     r"guid(?:ance|ing|ed)|forecasts?|outlook|summari[sz]e|discuss"
     r"|if\b(?! (?:it is|it's|it isn't|you|i may|possible|that is) )"  # 'if it isn't too much trouble'
     r".{0,120}\b(?:would|could|were to|had)"
-    r"|(?:whether|if)\b[^,;?.]{0,60}\b(?:wants?|plans?|intends?|hopes?|aims?) to)\b",
-    re.IGNORECASE,
+    r"|(?:whether|if)\b[^,;?.]{0,60}\b(?:wants?|plans?|intends?|hopes?|aims?) to)\b"
 )
 """Questions for an explanation, a list, or what is not yet known."""
 
-_CHOOSES = re.compile(
+_CHOOSES = any_case(
     r"\b(?:among|which (?:type|segment|region|product|business|geograph\w*|countr\w*|"
     r"customer|brand|(?:\w+ )?securit(?:y|ies)|of the)"
     r"|(?:are|were|is|was) there (?:any )?(?!(?:an? )?(?:drop|change|increase|"
-    r"decrease|growth|decline|rise|fall)))\b",
-    re.IGNORECASE,
+    r"decrease|growth|decline|rise|fall)))\b"
 )
 
 
-_SOURCE = re.compile(
+_SOURCE = any_case(
     r",?\s*\(?\b(?:as\s+|which\s+(?:is|was)\s+)?(?:reported|reflected|stated|"
     r"disclosed|presented|shown|detailed|documented|given)?"
     r"\s*(?:in|from|per|based on|according to|within|on)\s+(?:their|its|the|his|our|"
     r"[\w&.]+'s)?\s*(?:fy ?)?(?:19|20)\d\d"
     r"(?:\s+\w+)?\s+(?:annual\s+)?(?:reports?|financial\s+(?:documents?|statements?|"
     r"reports?|filings?)|10-?[kq]s?|filings?|documents?)"
-    r"(?:\s+(?:reports?|filings?|documents?))?\)?",
-    re.IGNORECASE,
+    r"(?:\s+(?:reports?|filings?|documents?))?\)?"
 )
-_ANY_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)|fy ?\d\d", re.IGNORECASE)
+_ANY_YEAR = any_case(r"(?<!\d)(?:19|20)\d\d(?!\d)|fy ?\d\d")
 
 
-_OF_WHICH = re.compile(
+_OF_WHICH = any_case(
     r"\b(?:out )?of (?P<whole>[^,?]{3,80}), (?:what|which|how much) "
-    r"(?:percent(?:age)?|%|share|portion|proportion|part)(?= (?:was|were|is|are|came|did|went))",
-    re.IGNORECASE,
+    r"(?:percent(?:age)?|%|share|portion|proportion|part)(?= (?:was|were|is|are|came|did|went))"
 )
-_ANALYST = re.compile(r"\b(?:public )?equit(?:y|ies) (?=research|analyst|investor)", re.IGNORECASE)
-_NUMERATOR = re.compile(
+_ANALYST = any_case(r"\b(?:public )?equit(?:y|ies) (?=research|analyst|investor)")
+_NUMERATOR = any_case(
     r",?\s*\(?\b(?:where|with|using|taking)?\s*(?:the\s+)?numerator\s+(?:is|being|"
     r"as|=|equal to)\s+(?P<upper>[^.;?]+?),?"
-    r"\s+(?:and|with|while)\s+(?:the\s+)?denominator\s+(?:is|being|as|=|equal to)\s+(?P<lower>[^.;?]+)",
-    re.IGNORECASE,
+    r"\s+(?:and|with|while)\s+(?:the\s+)?denominator\s+(?:is|being|as|=|equal to)\s+(?P<lower>[^.;?]+)"
 )
 
 
-_POLITE = re.compile(r",?\s*\bto the best of your (?:ability|abilities|knowledge)\b", re.IGNORECASE)
+_POLITE = any_case(r",?\s*\bto the best of your (?:ability|abilities|knowledge)\b")
 
 
 def reword(text: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from finrag_pipeline.questions.tokens import fiscal_period
-from finrag_pipeline.resolver.lexicon import NUMBERS
+from finrag_pipeline.resolver.lexicon import NUMBERS, any_case
 from finrag_pipeline.resolver.periods import find_periods
 from finrag_pipeline.resolver.tokens import MOST_CHARACTERS, one_line
 from finrag_pipeline.statements.periods import FiscalPeriod
@@ -60,70 +60,60 @@ class SeriesAsked:
 
 
 _COUNT = rf"(?P<count>\d\d?|{'|'.join(list(NUMBERS)[1:])})"
-_TWELVE = re.compile(
+_TWELVE = any_case(
     r"\b(?:(?:over|for|in|during) )?(?:the |its )?(?:trailing|last|past|latest|most recent)[ -](?:twelve|12)"
-    r"[ -]months?\b(?:'s?)?(?! (?:ended|to|through)\b)|\b(?:ttm|ltm)\b",
-    re.IGNORECASE,
+    r"[ -]months?\b(?:'s?)?(?! (?:ended|to|through)\b)|\b(?:ttm|ltm)\b"
 )
-_LAST = re.compile(
+_LAST = any_case(
     r"(?:\b(?:over|for|in|during|across|of|through|take|from) )?(?:\b(?:each|all|every one) of )?"
     rf"\b(?:the |its |their |all )?(?:last|past|latest|most recent|previous|recent|trailing) {_COUNT} "
-    r"(?:fiscal |full |calendar |consecutive |reported |completed )?(?P<what>quarter|year)s?\b(?:'s?)?",
-    re.IGNORECASE,
+    r"(?:fiscal |full |calendar |consecutive |reported |completed )?(?P<what>quarter|year)s?\b(?:'s?)?"
 )
-_BACK = re.compile(rf"\b{_COUNT} (?P<what>quarter|year)s back\b", re.IGNORECASE)
-_LATEST = re.compile(
+_BACK = any_case(rf"\b{_COUNT} (?P<what>quarter|year)s back\b")
+_LATEST = any_case(
     r"\b(?:in |for |of )?(?:the |its )?(?:latest|most recent|last reported|newest)"
-    r"(?: (?:quarterly|quarter(?:'s)?|reported quarter)\b)",
-    re.IGNORECASE,
+    r"(?: (?:quarterly|quarter(?:'s)?|reported quarter)\b)"
 )
-_BY_QUARTER = re.compile(
+_BY_QUARTER = any_case(
     r"\b(?:quarter[- ](?:by|over|on|after)[- ]quarter|(?:by|per) (?:fiscal )?quarter|quarterly|"
     r"(?:(?:in|for|of|during) )?(?:each|every)(?: of the)? (?:single |fiscal )?quarters?|"
-    r"all (?:the )?quarters)\b(?: (?:of|in|for)\b)?",
-    re.IGNORECASE,
+    r"all (?:the )?quarters)\b(?: (?:of|in|for)\b)?"
 )
-_BY_YEAR = re.compile(
+_BY_YEAR = any_case(
     r"\byear[- ](?:by|after)[- ]year\b|\b(?:(?:in|for|of|during) )?(?:each|every)(?: of the)? "
-    r"(?:single |fiscal |full )?years?\b(?: (?:of|in|for)\b)?|\bannual(?:ly)?\b",
-    re.IGNORECASE,
+    r"(?:single |fiscal |full )?years?\b(?: (?:of|in|for)\b)?|\bannual(?:ly)?\b"
 )
-_SINCE = re.compile(r"\b(?:since|starting (?:in|with|from)|beginning (?:in|with)|from)\b", re.IGNORECASE)
-_SINCE_ALONE = re.compile(r"\b(?:since|onwards?)\b", re.IGNORECASE)
-_RANGED = re.compile(r"\b(?:to|through|until|till|between|from)\b|[-\u2013]", re.IGNORECASE)
-_DEVELOPS = re.compile(
+_SINCE = any_case(r"\b(?:since|starting (?:in|with|from)|beginning (?:in|with)|from)\b")
+_SINCE_ALONE = any_case(r"\b(?:since|onwards?)\b")
+_RANGED = any_case(r"\b(?:to|through|until|till|between|from)\b|[-\u2013]")
+_DEVELOPS = any_case(
     r"\b(?:develop(?:s|ed|ing|ments?)?|evol(?:ve[sd]?|ving|ution)|trends?|trending|progress(?:ed|ion)?|"
     r"trajector(?:y|ies)|fluctuat\w+|over time|histor(?:y|ic|ical)|time series|series|course)\b"
-    r"(?: (?:of|in|for)\b)?",
-    re.IGNORECASE,
+    r"(?: (?:of|in|for)\b)?"
 )
-_MOVED = re.compile(
+_MOVED = any_case(
     r"\bhow (?:has|have|did|does|do)\b(?P<what>.*?)"
     r"\b(?:(?:been )?(?:chang(?:e[sd]?|ing)|mov(?:e[sd]?|ing)|run|ran|going|gone|look(?:ed)?|var(?:y|ied)|"
-    r"perform(?:ed)?|doing|done)\b)",
-    re.IGNORECASE,
+    r"perform(?:ed)?|doing|done)\b)"
 )
-_TALK = re.compile(
+_TALK = any_case(
     r"\b(?:moved|changed|varied|went|gone|lately|so far|to date|recently|of late|"
-    r"which (?:direction|way)|(?:please )?(?:lay out|chart|plot|graph)|the beginning of|the start of)\b",
-    re.IGNORECASE,
+    r"which (?:direction|way)|(?:please )?(?:lay out|chart|plot|graph)|the beginning of|the start of)\b"
 )
-_NO_SERIES = re.compile(
+_NO_SERIES = any_case(
     r"\b(?:why|average|mean|sum|total(?:l?ed)? (?:over|across|for) the|cumulative(?:ly)?|combined|"
     r"cagr|compound\w*|by how (?:much|many)|how (?:much|many) (?:did|has|have|more|less)|"
     r"(?:which|what) (?:of the )?(?:\w+ )?(?:quarter|year)|in which|"
     r"highest|lowest|largest|smallest|most(?! recent)|least|the (?:best|worst)|dividends?)\b|"
-    r"^(?:did|does|do|was|were|is|are|has|have|had)\b|\bgr[eo]w\b|\bgrow(?:th|n|ing)\b",
-    re.IGNORECASE,
+    r"^(?:did|does|do|was|were|is|are|has|have|had)\b|\bgr[eo]w\b|\bgrow(?:th|n|ing)\b"
 )
 """What asks for one number or one period of several, or for words."""
 
 
-_AUXILIARY = re.compile(r"^\W*(?:have|has|had|did|does|do|was|were|is|are)\b", re.IGNORECASE)
-_DANGLING = re.compile(
+_AUXILIARY = any_case(r"^\W*(?:have|has|had|did|does|do|was|were|is|are)\b")
+_DANGLING = any_case(
     r"(?:\b(?:between|from|since|starting|over|to|through|until|in|of|for|and|during|each|the)\s+)*"
-    r"\b(?:between|from|since|starting|over|to|through|until|in|of|for|and|during|the)\s*(?=[.,;?!]|$)",
-    re.IGNORECASE,
+    r"\b(?:between|from|since|starting|over|to|through|until|in|of|for|and|during|the)\s*(?=[.,;?!]|$)"
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import calendar
 import re
 
-from finrag_pipeline.resolver.lexicon import NUMBERS, SMALL_NUMBERS, TENS
+from finrag_pipeline.resolver.lexicon import NUMBERS, SMALL_NUMBERS, TENS, any_case
 
 _BELOW_HUNDRED = SMALL_NUMBERS | TENS
 _DAYS = (
@@ -19,18 +19,16 @@ _ONE = rf"(?:{'|'.join(list(SMALL_NUMBERS)[1:10])})"
 _TEEN = rf"(?:{'|'.join(list(SMALL_NUMBERS)[10:])})"
 _TEN = rf"(?:{'|'.join(TENS)})"
 _LAST = rf"(?:{_TEEN}|{_TEN}(?:[\s-]{_ONE})?|oh[\s-]{_ONE})"
-_YEAR = re.compile(
+_YEAR = any_case(
     rf"\b(?:(?P<century>nineteen|twenty)[\s-](?P<rest>{_LAST})|"
-    rf"two[\s-]thousand(?:\s(?:and\s)?(?P<after>{_TEEN}|{_TEN}(?:[\s-]{_ONE})?|{_ONE}))?)\b",
-    re.IGNORECASE,
+    rf"two[\s-]thousand(?:\s(?:and\s)?(?P<after>{_TEEN}|{_TEN}(?:[\s-]{_ONE})?|{_ONE}))?)\b"
 )
 _MONTH = rf"(?:{'|'.join(calendar.month_name[1:])})"
-_DAY = re.compile(
+_DAY = any_case(
     rf"\b(?P<month>{_MONTH})\s(?:the\s)?(?P<day>(?:(?:twenty|thirty)[\s-])?(?:{'|'.join(_DAY_OF)}))\b"
-    r"(?!\s(?:fiscal\s)?(?:quarter|half))",
-    re.IGNORECASE,
+    r"(?!\s(?:fiscal\s)?(?:quarter|half))"
 )
-_QUARTER = re.compile(rf"\bq[\s-]?(?P<quarter>{'|'.join(list(NUMBERS)[1:5])})\b", re.IGNORECASE)
+_QUARTER = any_case(rf"\bq[\s-]?(?P<quarter>{'|'.join(list(NUMBERS)[1:5])})\b")
 
 
 def in_digits(question: str) -> str:

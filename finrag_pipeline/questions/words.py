@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
-from finrag_pipeline.resolver.lexicon import word_set
+from finrag_pipeline.resolver.lexicon import any_case, word_set
 
 FILLERS = word_set(
     "the a an its their his our of in for at during on as is was were are be been being has have had "
@@ -48,5 +46,5 @@ NO_MODIFIERS = word_set(
 )
 """Words beside a quantity that leave it what it is."""
 
-EXISTENCE = re.compile(r"\b(?:any|anything|some|at all)\b", re.IGNORECASE)
+EXISTENCE = any_case(r"\b(?:any|anything|some|at all)\b")
 """Words of a yes-no question that asks whether there is something at all."""

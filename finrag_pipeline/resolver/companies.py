@@ -11,7 +11,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
-from finrag_pipeline.resolver.lexicon import ACRONYMS, COMMON, FILLERS, LEGAL, PLACES, WEAK_TAIL, word_set
+from finrag_pipeline.resolver.lexicon import (
+    ACRONYMS,
+    COMMON,
+    FILLERS,
+    LEGAL,
+    PLACES,
+    WEAK_TAIL,
+    any_case,
+    word_set,
+)
 from finrag_pipeline.resolver.tokens import fold, one_line, plain, tokenise
 
 _SHORTEST_WORD = 4
@@ -227,10 +236,10 @@ _SHORTEST_MISSPELT = 5
 _LESSER = ("first word", "first words", "ticker")
 EQUALLY_SURE = 0.05
 """Aliases whose confidence differs by no more than this are shared."""
-_FILE_NUMBER = re.compile(
-    r"commission\s*file\s*(?:numbers?|nos?\.?)?[^0-9]{0,60}(\d{1,3})\s*-\s*(\d{3,6})(?!\d)", re.IGNORECASE
+_FILE_NUMBER = any_case(
+    r"commission\s*file\s*(?:numbers?|nos?\.?)?[^0-9]{0,60}(\d{1,3})\s*-\s*(\d{3,6})(?!\d)"
 )
-_ADDRESS = re.compile(r"www\.|@|\.com|https?:", re.IGNORECASE)
+_ADDRESS = any_case(r"www\.|@|\.com|https?:")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,21 @@ import re
 from dataclasses import dataclass
 
 from finrag_pipeline.filings.forms import CURRENT, FORMS
-from finrag_pipeline.resolver.lexicon import EVENT_ITEMS, FORWARD, RELEASE_STYLE, REPORT_STYLE, words
+from finrag_pipeline.resolver.lexicon import (
+    EVENT_ITEMS,
+    FORWARD,
+    RELEASE_STYLE,
+    REPORT_STYLE,
+    any_case,
+    words,
+)
 
 _NAMES = tuple(
     (family, words("|".join(form.asked for form in FORMS if form.family == family and form.asked)))
     for family in dict.fromkeys(form.family for form in FORMS)
 )
 _MEETING = words(r"agm|annual (?:general |shareholders'? |stockholders'? )?meeting")
-_SPAN = re.compile(r"(?<![^\W_])(?:quarter(?:ly)?|ytd|year[- ]to[- ]date|interim)(?![^\W_])", re.IGNORECASE)
+_SPAN = any_case(r"(?<![^\W_])(?:quarter(?:ly)?|ytd|year[- ]to[- ]date|interim)(?![^\W_])")
 
 
 @dataclass(frozen=True, slots=True)

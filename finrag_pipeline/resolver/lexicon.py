@@ -35,9 +35,14 @@ TENS = {word: 10 * value for value, word in enumerate(_TENS.split(), 2)}
 NUMBERS = {word: value for word, value in SMALL_NUMBERS.items() if value <= 12}
 
 
+def any_case(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern that meets capitals and small letters alike."""
+    return re.compile(pattern, re.IGNORECASE)
+
+
 def words(pattern: str) -> re.Pattern[str]:
     """Compile a pattern that stands alone, between characters that are neither letters nor digits."""
-    return re.compile(rf"(?<![^\W_])(?:{pattern})(?![^\W_])", re.IGNORECASE)
+    return any_case(rf"(?<![^\W_])(?:{pattern})(?![^\W_])")
 
 
 FORWARD = words(

@@ -16,6 +16,7 @@ from finrag_pipeline.resolver.lexicon import (
     MONTHS,
     NAMING,
     NOT_FOLLOWING,
+    any_case,
     word_set,
 )
 from finrag_pipeline.resolver.tokens import Token, tokenise
@@ -27,7 +28,7 @@ _SAME_SPELLING = 87.0
 _MOST_OWNERS = 3
 _SHARED = 0.6
 _TITLE_CASE = 0.7
-PERIOD_WORD = re.compile(r"(?:FY|CY|Q|H)?\d+[A-Za-z]*\d*", re.IGNORECASE)
+PERIOD_WORD = any_case(r"(?:FY|CY|Q|H)?\d+[A-Za-z]*\d*")
 _DOING = ("did", "does")
 _OPENS = 0.8
 """Confidence left to a name that nothing but its place tells from an everyday word."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from finrag_pipeline.resolver.lexicon import FORWARD, MONTHS, NUMBERS, ORDINALS
+from finrag_pipeline.resolver.lexicon import FORWARD, MONTHS, NUMBERS, ORDINALS, any_case
 
 _LONGEST_RANGE = 10
 _SPANS = {"quarter": 3, "quarterly": 3, "half": 6}
@@ -35,7 +35,7 @@ _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
     r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 )
-WHOLE_YEAR = re.compile(r"\b(?:full|whole|entire|complete)[- ](?:fiscal )?year\b|\bannual", re.IGNORECASE)
+WHOLE_YEAR = any_case(r"\b(?:full|whole|entire|complete)[- ](?:fiscal )?year\b|\bannual")
 _LENGTH = (
     r"(?:(?P<length>(?:three|six|nine|twelve|3|6|9|12)[\s-]months?|quarter(?:ly\speriod)?|half(?:[\s-]year)?|(?:fiscal\s)?years?)"
     r"(?:\speriods?)?(?:\s(?:that|which))?\s(?:ended|ending|ends|closed|closing|finished|finishing|to|through|until)"
@@ -101,7 +101,7 @@ def find_periods(question: str, names: Iterable[str] = ()) -> list[PeriodSpan]:
     spans: list[PeriodSpan] = []
     rest = question
     for name in filter(None, names):
-        said = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
+        said = any_case(rf"(?<!\w){re.escape(name)}(?!\w)")
         rest = said.sub(lambda found: _MASK * len(found[0]), rest)
     for pattern in _PATTERNS:
         for match in pattern.finditer(rest):
@@ -247,7 +247,7 @@ _NO_UNIT = (
 )
 _AT_END = r"(?:\s(?:YE|year[\s-]end)(?![A-Za-z]))?"
 _PATTERNS = tuple(
-    re.compile(_START + pattern + _END, re.IGNORECASE)
+    any_case(_START + pattern + _END)
     for pattern in (
         # May 26, 2023; 1st July 2022; 2023-05-26; 5/26/2023; 5/26/23
         rf"{_LENGTH}(?P<month>{_MONTH})\s?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s?(?P<year>{_FULL})",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from finrag_pipeline.filings.cover_text import find_dates, squeeze
 from finrag_pipeline.resolver.companies import Names, read_companies
 from finrag_pipeline.resolver.fit import Facts, Fit, fit, may_fit, read_facts
 from finrag_pipeline.resolver.forms import AskedForm, read_form
+from finrag_pipeline.resolver.lexicon import any_case
 from finrag_pipeline.resolver.mentions import Mention, find_mentions, possible_name, unknown_name
 from finrag_pipeline.resolver.periods import AskedPeriod, anchor, read_periods
 from finrag_pipeline.resolver.tokens import one_line, plain_question
@@ -32,7 +32,7 @@ _WORTH_NAMING = 0.6
 _NOTHING_FITS = 0.1
 _OTHER_PERIOD = 0.3
 _NEARLY_THE_BEST = 0.97
-_ITEM = re.compile(r"item\s*([1-9]\.\d\d)(?!\d)", re.IGNORECASE)
+_ITEM = any_case(r"item\s*([1-9]\.\d\d)(?!\d)")
 
 
 @dataclass(frozen=True)
