@@ -10,15 +10,7 @@ from typing import Any
 
 from finrag_pipeline.answering.derivation import Input
 from finrag_pipeline.answering.inputs import FactBook, FoundFact
-from finrag_pipeline.answering.wording import (
-    MONEY,
-    NONE,
-    PER_SHARE,
-    SHARES,
-    Unit,
-    plain_number,
-    short_money,
-)
+from finrag_pipeline.answering.wording import MONEY, NONE, PER_SHARE, SHARES, Unit, plain_number, short_money
 from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
 from finrag_pipeline.questions.expression import (
     At,

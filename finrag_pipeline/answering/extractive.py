@@ -184,11 +184,7 @@ def _abstained(question: str, kind: Kind, why: str, more: str) -> ExtractiveAnsw
 
 
 def best_sentences(
-    question: str,
-    passages: Sequence[Passage],
-    embed: Embed | None,
-    count: int,
-    names: Collection[str] = (),
+    question: str, passages: Sequence[Passage], embed: Embed | None, count: int, names: Collection[str] = ()
 ) -> list[Passage]:
     """The sentences that answer a question, those that fit it best first; none where none names its subject.
 

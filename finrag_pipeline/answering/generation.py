@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from finrag_pipeline.answering.citations import (
-    CitedSentence,
-    all_sources,
-    cite,
-    marked,
-)
+from finrag_pipeline.answering.citations import CitedSentence, all_sources, cite, marked
 from finrag_pipeline.answering.derivation import Derivation
 from finrag_pipeline.answering.final_answer import NO_ANSWER, FinalAnswer, final_answer
 from finrag_pipeline.answering.grounding import Facts, facts_of, objections
@@ -91,11 +86,7 @@ def generation_fingerprint(model: LanguageModel, mode: Mode, settings: AnswerSet
 
 
 def generate(
-    model: LanguageModel,
-    mode: Mode,
-    asked: Sequence[Asked],
-    settings: AnswerSettings,
-    workers: int = 1,
+    model: LanguageModel, mode: Mode, asked: Sequence[Asked], settings: AnswerSettings, workers: int = 1
 ) -> list[Generated]:
     """Answers to questions, ``settings.repeats`` of each, question by question, ``workers`` at a time.
 

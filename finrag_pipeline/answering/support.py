@@ -73,11 +73,7 @@ class Sources:
     """
 
     def __init__(
-        self,
-        question: str,
-        texts: Sequence[str],
-        facts: Iterable[float] = (),
-        fact_texts: Sequence[str] = (),
+        self, question: str, texts: Sequence[str], facts: Iterable[float] = (), fact_texts: Sequence[str] = ()
     ) -> None:
         self._scale = asked_scale(question)
         self._facts = [abs(float(value)) for value in facts]

@@ -19,10 +19,7 @@ _PERSONS = frozenset({"i", "me", "my", "we", "us", "our", "you", "your"})
 
 
 def left_over(
-    tokens: Sequence[QuestionToken],
-    read: Sequence[QuestionToken],
-    group: Group,
-    also: Collection[str] = (),
+    tokens: Sequence[QuestionToken], read: Sequence[QuestionToken], group: Group, also: Collection[str] = ()
 ) -> tuple[str, ...]:
     """Words of a question that the formula read from it does not use, as written, in order.
 

@@ -105,9 +105,7 @@ def check_scope(ask: str) -> None:
             raise Abstention(AbstentionKind.NOT_A_CALCULATION, why)
     if found := _OWN_MEASURE.search(ask):
         raise Abstention(
-            AbstentionKind.NO_LINE,
-            f"statements have no line '{found[0].lower()}'",
-            (found[0].lower(),),
+            AbstentionKind.NO_LINE, f"statements have no line '{found[0].lower()}'", (found[0].lower(),)
         )
 
 
