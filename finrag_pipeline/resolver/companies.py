@@ -286,15 +286,22 @@ def read_companies(rows: Sequence[Mapping[str, Any]], covers: Mapping[str, str])
         rows: rows of ``filings``.
         covers: text of the first pages of a filing, by filing.
     """
-    groups = _Groups()
+    above: dict[str, str] = {}
+
+    def root(item: str) -> str:
+        """What stands for all filings and marks of one company: the root of a disjoint set."""
+        while above.setdefault(item, item) != item:
+            above[item] = item = above[above[item]]
+        return item
+
     said = [_read(row, covers.get(str(row["filing"]), "")) for row in rows]
     for one in said:
         for mark in one.marks():
-            groups.join(one.filing, mark)
+            above[root(mark)] = root(one.filing)
     members: dict[str, list[_Said]] = defaultdict(list)
     for one in said:
         if one.printed or one.ticker:
-            members[groups.root(one.filing)].append(one)
+            members[root(one.filing)].append(one)
     common = COMMON | _words_of_covers(members.values())
     return _index(members.values(), common)
 
@@ -327,23 +334,6 @@ def _read(row: Mapping[str, Any], cover: str) -> _Said:
     names = [name for name in map(read_name, dict.fromkeys(printed)) if name]
     former = [old for name in names for old in former_names(name, cover)]
     return _Said(str(row["filing"]), str(row.get("ticker") or ""), printed, names, former, cover)
-
-
-class _Groups:
-    """Disjoint sets of filings and marks."""
-
-    def __init__(self) -> None:
-        self._above: dict[str, str] = {}
-
-    def root(self, item: str) -> str:
-        self._above.setdefault(item, item)
-        while (above := self._above[item]) != item:
-            self._above[item] = self._above[above]
-            item = above
-        return item
-
-    def join(self, item: str, other: str) -> None:
-        self._above[self.root(other)] = self.root(item)
 
 
 def _words_of_covers(groups: Iterable[list[_Said]]) -> frozenset[str]:
