@@ -103,18 +103,8 @@ class _Phrase:
         return "".join(part for pair in zip(glue, own, strict=True) for part in pair)[1:]
 
 
-@dataclass(frozen=True)
-class _Run:
-    """Tokens that shorten words of a phrase.
-
-    Attributes:
-        count: of the tokens.
-        rank: what tells it from others of the same tokens; the larger is meant.
-    """
-
-    count: int
-    words: str
-    rank: tuple[int, ...]
+_Run = tuple[tuple[int, ...], str]
+"""A number of tokens and what else tells of two runs the one that is meant, the larger, and its words."""
 
 
 def in_words(question: str) -> str:
@@ -127,17 +117,16 @@ def in_words(question: str) -> str:
     if found := _TO_CONFIRM.fullmatch(question):
         said = found["rest"] or found["said"] or ""
         question = said if _ASKED.match(said) else f"Is it true that {said}?"
-    joined = list(_WITH_SIGN.finditer(question))
     lexicon = formula_lexicon()
-    spans = lexicon.longest(question.lower()) if joined else {}
-    for signed in reversed(joined):
+    spans = lexicon.longest(question.lower()) if _WITH_SIGN.search(question) else {}
+
+    def in_full(signed: re.Match[str]) -> str:
         start, end = signed.span()
         named = [name for at, (stop, name) in spans.items() if at <= start and end <= stop]
-        full = (
-            _spelled(signed[0].lower().replace("&", ""), lexicon.entries[named[0]].label) if named else None
-        )
-        question = f"{question[:start]}{full or signed[0]}{question[end:]}"
-    return question
+        label = lexicon.entries[named[0]].label if named else ""
+        return _spelled(signed[0].lower().replace("&", ""), label) or signed[0]
+
+    return _WITH_SIGN.sub(in_full, question)
 
 
 def _spelled(initials: str, label: str) -> str | None:
@@ -238,10 +227,11 @@ class Abbreviations:
             if run is None:
                 at += 1
                 continue
-            start, end = tokens[at].start, tokens[at + run.count - 1].end
-            found[question[start:end]] = run.words
-            text += question[last:start] + run.words
-            last, at = end, at + run.count
+            (count, *_), words = run
+            start, end = tokens[at].start, tokens[at + count - 1].end
+            found[question[start:end]] = words
+            text += question[last:start] + words
+            last, at = end, at + count
         return text + question[last:], found
 
     def _best(self, question: str, tokens: Sequence[_Token], first: int) -> _Run | None:
@@ -261,8 +251,8 @@ class Abbreviations:
                 proper = not phrase.known and (bool(token.initials) or token.text[:1].isupper())
                 spelled = min(stop - at, len(token.initials))
                 rank = (count, spelled, whole, phrase.known, self._often[phrase.words[at].lower()], at - stop)
-                runs.append(_Run(count, phrase.text(at, stop, proper), rank))
-        return max(runs, key=lambda run: run.rank, default=None)
+                runs.append((rank, phrase.text(at, stop, proper)))
+        return max(runs, key=lambda run: run[0], default=None)
 
     def _is_told(self, token: _Token, phrase: _Phrase, at: int, stop: int) -> bool:
         """Whether one token alone tells its words: initials of a phrase or compound, a word that is cut."""
