@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from finrag_pipeline.answering.quantities import SCALES
 from finrag_pipeline.filings.sentences import sentences
 from finrag_pipeline.resolver.lexicon import any_case
-from finrag_pipeline.resolver.periods import AskedPeriod, PeriodSpan, find_periods
+from finrag_pipeline.resolver.periods import NAMES_A_YEAR, AskedPeriod, PeriodSpan, find_periods
 from finrag_pipeline.resolver.tokens import one_line
 from finrag_pipeline.statements.filed_facts import WEEK, FilingInfo, read_info
 from finrag_pipeline.statements.filing_rows import FilingRow, FilingRows, RowValue
@@ -84,7 +84,7 @@ def sentence_rows(pages: Sequence[tuple[int, str]], info: FilingInfo) -> list[Fi
         scale = _SCALE.search(text)
         unsaid = SCALES[scale["scale"].lower()] if scale else of_notes
         of_notes = unsaid if _NOTES.search(text) else of_notes
-        for sentence in sentences(text):
+        for sentence in sentences(text, _AMOUNT):
             if _SHORTEST <= len(sentence) <= _MOST_CHARACTERS and _AMOUNT.search(sentence):
                 for label, values in _told(one_line(sentence), unsaid, info):
                     table = NO_TABLE - len(rows)
@@ -95,7 +95,7 @@ def sentence_rows(pages: Sequence[tuple[int, str]], info: FilingInfo) -> list[Fi
 def _told(sentence: str, unsaid: float, info: FilingInfo) -> Iterator[tuple[str, tuple[RowValue, ...]]]:
     """What a sentence names, and its amounts of periods."""
     amounts = list(_amounts(sentence, unsaid))
-    if not amounts or len(amounts) > _LONGEST * 2:
+    if not amounts or len(amounts) > _LONGEST * 2 or not NAMES_A_YEAR.search(sentence):
         return
     places = [place for place in find_periods(sentence) if not any(p.future for p in place.periods)]
     taken = [(one.start, one.end) for one in amounts]
@@ -250,7 +250,12 @@ def _within(place: int, spans: Sequence[tuple[int, int]]) -> bool:
 
 def _without(sentence: str, start: int, end: int, periods: Sequence[tuple[int, int]]) -> str:
     """A part of a sentence with blanks in place of its periods."""
-    return "".join(" " if _within(place, periods) else sentence[place] for place in range(start, end))
+    part = sentence[start:end]
+    for first, last in periods:
+        first, last = max(first - start, 0), min(last - start, len(part))
+        if first < last:
+            part = part[:first] + " " * (last - first) + part[last:]
+    return part
 
 
 def _label(

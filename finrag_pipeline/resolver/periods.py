@@ -99,7 +99,7 @@ def find_periods(question: str, names: Iterable[str] = ()) -> list[PeriodSpan]:
         names: of companies, as the question has them; '6M' of '6M 2024 sales' is no half-year then.
     """
     spans: list[PeriodSpan] = []
-    rest = question
+    masked, rest = 0, question
     for name in filter(None, names):
         said = any_case(rf"(?<!\w){re.escape(name)}(?!\w)")
         rest = said.sub(lambda found: _MASK * len(found[0]), rest)
@@ -107,8 +107,9 @@ def find_periods(question: str, names: Iterable[str] = ()) -> list[PeriodSpan]:
         for match in pattern.finditer(rest):
             if periods := tuple(_in_context(period, question, match) for period in _read(match)):
                 spans.append(PeriodSpan(*match.span(), periods))
-        for span in spans:
+        for span in spans[masked:]:
             rest = rest[: span.start] + _MASK * (span.end - span.start) + rest[span.end :]
+        masked = len(spans)
     return sorted(spans, key=lambda span: span.start)
 
 
@@ -245,6 +246,9 @@ _NO_AMOUNT = (
 _NO_UNIT = (
     r"(?![.,]\d)(?!\s?(?:%|percent\b|million|billion|trillion|thousand|bn|mn|mm|bps|basis|usd|dollars|x\b))"
 )
+NAMES_A_YEAR = any_case(rf"{_FULL}|'\d\d|FY|YE|CY|fiscal|calendar|[1-4]Q|Q[1-4]|[12]H|H[12]|[369]M|\d/\d")
+"""Found in every text with a period whose year is told."""
+
 _AT_END = r"(?:\s(?:YE|year[\s-]end)(?![A-Za-z]))?"
 _PATTERNS = tuple(
     any_case(_START + pattern + _END)
