@@ -196,7 +196,7 @@ class PlanReader:
         if plan.among_periods:
             if len(values) < 2:
                 raise Abstention(AbstentionKind.NOT_REPORTED, "no two periods are shown")
-            values.sort(key=lambda item: item[1].value, reverse=plan.verdict is Verdict.SMALLEST)
+            values = _by_size(values, trace.inputs, plan.verdict is Verdict.SMALLEST)
         least = min([*self._confidence, *self._book.chances.values()], default=1.0)
         confidence = calibrated(least) * self._doubt
         if plan.operation is Operation.DIFFERENCE and self._are_apart(names):
@@ -231,17 +231,18 @@ class PlanReader:
         """
         told = " ".join((*plan.measures, plan.one_of or "", plan.left_out or "")).lower()
         names = [name for name in (*plan.names, *plan.openers) if name.lower() not in told]
+        pairs = [f"{one} {other}" for one, other in itertools.pairwise(plan.names) if one in names]
+        pairs = [pair for pair in pairs if pair in plan.asked]
         rows = self._book.rows if names else None
         printed = [
             name
-            for name in dict.fromkeys(names)
+            for name in dict.fromkeys((*names, *pairs))
             if rows and (rows.says(name) if name in plan.segments else rows.prints(name))
         ]
         if not printed and _PART_UNNAMED.search(plan.asked) and all(map(self._known, plan.measures)):
             why = "the question asks for a part of the company, and does not say which"
             raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
-        pairs = [f"{one} {other}" for one, other in itertools.pairwise(plan.names) if one in names]
-        if rows and any(pair in plan.asked and not rows.says(pair) for pair in pairs):
+        if rows and not all(map(rows.says, pairs)):
             self._doubt *= _UNPRINTED
         if any(_CODE.search(name) and name not in printed for name in names):  # a model, such as 'X-22'
             self._doubt *= _UNPRINTED
@@ -347,7 +348,7 @@ class PlanReader:
             told = word_quantity(quantity, plan, self._calculation.currency, None)
             values.append((part.name, quantity, told))
         self._check_unit(plan, values)
-        values.sort(key=lambda item: item[1].value, reverse=plan.verdict is not Verdict.LARGEST)
+        values = _by_size(values, trace.inputs, plan.verdict is not Verdict.LARGEST)
         confidence = calibrated(chance) * self._doubt
         if plan.verdict is not None and not values[-1][1].value:  # what is told first
             confidence *= _NOTHING
@@ -766,6 +767,16 @@ def judged(plan: QuestionPlan, quantity: Quantity, worded: Worded, found: OpenAn
         f"{item.fact.label}, {item.period}: {item.fact.printed.strip()}" for item in found.inputs
     )
     return f"{'Yes' if holds else 'No'}. {worded.answer} ({shown})"
+
+
+def _by_size(
+    values: Sequence[tuple[str, Quantity, Worded]], inputs: Sequence[Input], falling: bool
+) -> list[tuple[str, Quantity, Worded]]:
+    """Values in order of size; amounts taken off, such as capitalised interest, by how much that is."""
+    deducted = all(value.value < 0 for _, value, _ in values) and not any(
+        is_netted(one.fact.label) for one in inputs
+    )
+    return sorted(values, key=lambda one: one[1].value, reverse=falling is not deducted)
 
 
 def _larger(plan: QuestionPlan, value: float, worded: Worded, found: OpenAnswer) -> str:

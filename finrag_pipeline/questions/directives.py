@@ -55,7 +55,7 @@ _PERCENT = any_case(
     rf"?(?:percentages?|percents?|per cent|pct|%)(?: (?:terms|form|value|figure))"
     rf"?(?: rounded)?(?! (?:of|change|points?|increase|decrease|margin))(?!\w)"
     r"|\((?:%|percent|percentage|in %)\)|what (?:percent(?:age)?|%) (?=(?:did|has|"
-    r"have|was|were|is|are)\b)|how many per ?cent(?! points?)"
+    r"have|was|were|is|are)\b)|how many per ?cent(?! points?)|(?<=[^\W\d_])%(?!\w)"
 )
 _POINTS = any_case(
     rf"{_LEAD}(?:(?:in|by how many|how many) )(?:units? of )?(?P<unit>percentage "

@@ -21,6 +21,7 @@ from finrag_pipeline.questions.grammar import Lowering, Spoken, parse_spoken, un
 from finrag_pipeline.questions.left_over import chooses_balances, left_over
 from finrag_pipeline.questions.scope import check_scope, reword, split_sentences
 from finrag_pipeline.questions.token_runs import (
+    YEARLY,
     all_periods,
     is_list,
     once,
@@ -230,7 +231,7 @@ class _Reader:
         asked = _behind_source(tokens, ask)
         percent = self.directives.unit == "percent"
         absolute = self.directives.unit == "currency"
-        yearly = any(_YEARLY.search(token.text) for token in tokens if token.kind == "CHANGE")
+        yearly = any(YEARLY.search(token.text) for token in tokens if token.kind == "CHANGE")
         shares = frozenset(name for name, one in defined.items() if percent or one.unit == "percent")
         lowering = Lowering(self.lexicon, percent or (yearly and not absolute), absolute, shares)
         periods = group.each()
@@ -308,7 +309,6 @@ class _Reader:
 
 QUANTITIES = ("METRIC", "NAME")
 _BINDING = frozenset({"PERCENT_OF", "SHARE", "OVER", "RATIO", "DIVIDE"})
-_YEARLY = any_case(r"year[- ](?:over|on)[- ]year|yoy|y/y")
 _RETURNS = re.compile(r"^ro[a-z]{1,2}$")
 _BLANK = " " * 5
 

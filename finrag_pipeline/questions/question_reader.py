@@ -9,7 +9,6 @@ and ``benchmarks.reader_training``; the weights below them are those of the defa
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -70,6 +69,8 @@ _OWNED = (f"{COMPANY}'s", f"{ANOTHER}'s")
 """What a word stands behind that belongs to a measure: 'sales of Acme's pumps'."""
 _PRONOUNS = frozenset(("it", "this", "that", "these", "those", "them", "they", "both", "one"))
 """Words for what a sentence before has named."""
+_ARE = frozenset(("is", "are", "was", "were", "be", "been", "has", "have", "had", "does", "if", "that"))
+"""Words before a 'there' that is no place."""
 _SHARES = frozenset(
     ("%", "percent", "percentage", "cent", "pct", "share", "proportion", "portion", "fraction")
 )
@@ -251,10 +252,11 @@ class Reading:
     def _refers(self) -> bool:
         """Whether the sentence that asks has a word for what another one has named."""
         asking = self._last_asking
+        words = [word for word in self.words if word.sentence == asking]
         return any(
-            word.text.lower() in _PRONOUNS and not (word.text.lower() == "one" and _is_noun(beside))
-            for word, beside in itertools.pairwise((*self.words, None))
-            if word is not None and word.sentence == asking
+            (word.text.lower() in _PRONOUNS and not (word.text.lower() == "one" and _is_noun(beside)))
+            or (word.text.lower() == "there" and before is not None and before.text.lower() not in _ARE)
+            for before, word, beside in zip((None, *words), words, (*words[1:], None), strict=False)
         )
 
     @property
@@ -292,8 +294,10 @@ class Reading:
             run = plain[start : start + len(said)]
             if [text for _, text in run] == said:
                 first, last = run[0][0], run[-1][0]
+                _, one, other, _ = np.sum([word.chances for word in self.words[first : last + 1]], axis=0)
+                of = (0.0, 0.0, 1.0, 0.0) if other > one else (0.0, 1.0, 0.0, 0.0)
                 words = (
-                    replace(word, chances=(0.0, 1.0, 0.0, 0.0), kept=True, sign="", printed=True)
+                    replace(word, chances=of, kept=True, sign="", printed=True)
                     if first <= place <= last
                     else word
                     for place, word in enumerate(self.words)

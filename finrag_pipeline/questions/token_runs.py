@@ -7,7 +7,11 @@ from itertools import takewhile
 
 from finrag_pipeline.questions.tokens import OPERATORS, Group, QuestionToken
 from finrag_pipeline.questions.words import FILLERS, NO_MODIFIERS, QUESTION_WORDS
+from finrag_pipeline.resolver.lexicon import any_case
 from finrag_pipeline.statements.periods import FiscalPeriod
+
+YEARLY = any_case(r"year[- ](?:over|on)[- ]year|yoy|y/y")
+"""Words for a change within a year."""
 
 
 def tidy(tokens: list[QuestionToken], measures: Container[object] = ()) -> list[QuestionToken]:
@@ -108,8 +112,15 @@ def says_nothing(word: str) -> bool:
 
 
 def once(tokens: list[QuestionToken]) -> list[QuestionToken]:
-    """Tokens with 'increased or decreased' as one word, and without 'ratio of' behind a quantity."""
+    """Tokens with 'increased or decreased' as one word, and without 'ratio of' behind a quantity.
+
+    Nor does 'yoy' mean another change where one is named: '% change in sales, yoy'.
+    """
     kept: list[QuestionToken] = []
+    moves = [token for token in tokens if token.kind in ("CHANGE", "GROWTH", "CAGR")]
+    yearly = [token for token in moves if YEARLY.fullmatch(token.text)]
+    if len(yearly) < len(moves):
+        tokens = [token for token in tokens if token not in yearly]
     for token in tokens:
         before = kept[-1].kind if kept else ""
         changed = token.kind == "CHANGE" and before in ("CHANGE", "GROWTH")

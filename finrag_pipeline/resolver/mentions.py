@@ -143,7 +143,8 @@ class _Reading:
             if last > position and (not token.joined or self.tokens[last - 1].possessive):
                 break
             if not token.filler:
-                spans += [(last, key + form) for form in (token.key, token.bare) if form]
+                unmarked = token.key[:-1] if token.key.endswith("s") else None  # 'verizons sales'
+                spans += [(last, key + form) for form in (unmarked, token.key, token.bare) if form]
                 key += token.key
         return spans[::-1]
 
@@ -159,6 +160,11 @@ class _Reading:
         joined = len(words) > alias.words and not any(token.ampersand for token in span)
         if joined and len(alias.key) < _SHORTEST_JOINED:
             return False  # 'for d' is not Ford
+        end = self.tokens[last]
+        if not alias.key.endswith((end.key, end.stem)) and (
+            alias.common or alias.capitals or not (end.capital or self.caseless)
+        ):
+            return False  # an everyday word in the plural
         if alias.capitals:
             return self._is_symbol(position, last, alias)
         if alias.kind != "full name" and self._goes_on_as_another(last):

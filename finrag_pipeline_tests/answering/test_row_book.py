@@ -595,6 +595,25 @@ def test_a_rare_name_in_a_question_in_small_letters_must_be_said_too() -> None:
     assert small < capital / 2
 
 
+def test_words_that_are_a_name_together_must_be_said() -> None:
+    rows = [
+        *ROWS,
+        row(0, ["Coastal Investments", "Paper sales"], *yearly(7e6)),
+        row(1, ["Coastal towns"], *yearly(3e6)),
+    ]
+    rows.append(row(2, ["Short-term investments"], *yearly(5e6)))
+    assert told("What were Torvex's paper sales in Coastal Investments in 2023?", rows) == "$7 million"
+
+
+def test_amounts_that_are_taken_off_compare_by_how_much_is() -> None:
+    rows = [row(0, ["Less: capitalized interest"], *yearly(-9e6, -4e6, -2e6))]
+    question = "In which year was Torvex's capitalized interest the highest, 2021, 2022 or 2023?"
+    assert told(question, rows).startswith("FY2021")
+    losses = [row(0, ["Pump profit (loss)"], *yearly(-9e6, -4e6, -2e6))]
+    question = "In which year was Torvex's pump profit the highest, 2021, 2022 or 2023?"
+    assert told(question, losses).startswith("FY2023")
+
+
 def test_a_sum_that_one_row_prints_is_that_row() -> None:
     rows = [
         row(0, ["Accounts payable and accrued liabilities"], *yearly(5e6, 3e6)),

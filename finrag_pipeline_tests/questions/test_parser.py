@@ -29,6 +29,7 @@ def formula(question: str) -> str:
         ("Revenue growth in 2021?", "revenue@2021 / revenue@2020 - 1"),
         ("What is the year-over-year change in inventories from 2020 to 2021 in USD millions?", "inventory@2021 - inventory@2020"),
         ("Year-over-year change in inventories in 2021?", "inventory@2021 / inventory@2020 - 1"),
+        ("% change in revenue, FY21 yoy?", "revenue@2021 / revenue@2020 - 1"),
         ("How did the operating margin change from FY2020 to FY2021?", "operating_margin@2021 - operating_margin@2020"),
         ("Revenue CAGR from 2018 to 2021?", "power(revenue@2021 / revenue@2018, 1 / 3) - 1"),
         ("2-year CAGR of revenue ending in FY2021?", "power(revenue@2021 / revenue@2019, 1 / 2) - 1"),

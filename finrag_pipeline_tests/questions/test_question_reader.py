@@ -145,6 +145,27 @@ def test_quantities_that_are_added_or_taken_off_stand_apart() -> None:
     assert terms_of([]) == []
 
 
+def test_a_printed_label_stays_the_measure_that_it_was_read_as() -> None:
+    plan = read_plan(
+        "Was Zoltek's 2019 cash larger than its current portion of harbour dues?",
+        ("Zoltek",),
+        label="current portion of harbour dues",
+    )
+    assert plan is not None and plan.measures == ("cash", "current portion harbour dues")
+
+
+@pytest.mark.parametrize(
+    ("question", "measures"),
+    [
+        ("Zoltek sells on the Silver Coast. What was the revenue there in 2019?", {"Silver", "Coast"}),
+        ("Zoltek sells on the Silver Coast. Was there any revenue in 2019?", set()),
+    ],
+)
+def test_there_may_be_a_place_of_the_sentence_before(question: str, measures: set[str]) -> None:
+    plan = read_plan(question, ("Zoltek",))
+    assert plan is not None and {"Silver", "Coast"} & set(plan.measures[0].split()) == measures
+
+
 def test_a_share_of_a_sum_has_its_terms() -> None:
     plan = read_plan(
         "What part of its 2019 toll income did Zoltek spend on buybacks and dividends together?", ("Zoltek",)

@@ -25,6 +25,7 @@ QUESTIONS = [
     ("what is target's fy22 revenue?", "target-22"),
     ("Target's inventory at the end of FY2022?", "target-22"),
     ("target revenue fy2021", "target-21"),
+    ("how many avocados did chipotles kitchens buy in 2022", "chipotle-22"),
     ("get gap net sales growth % fy2022", "gap-22"),
     ("What does TGT pay in dividends for FY2022?", "target-22"),
     ("What is the FY2022 net revenue of Visa?", "visa-22"),
