@@ -80,12 +80,13 @@ class RowDualEncoder:
     def of_rows(self, rows: Sequence[Texts]) -> np.ndarray:
         """Vectors of rows, of length 1 each, shape (rows, dimensions); kept for the next question."""
         if len(self._kept) > _MOST_KEPT:
-            self._kept.clear()
-        missing = [row for row in rows if row not in self._kept]
+            self._kept = {}
+        kept = self._kept  # what another thread drops stays with this one
+        missing = [row for row in rows if row not in kept]
         for start in range(0, len(missing), _ROWS_AT_ONCE):
             part = missing[start : start + _ROWS_AT_ONCE]
-            self._kept.update(zip(part, self._read(part), strict=True))
-        return np.array([self._kept[row] for row in rows])
+            kept.update(zip(part, self._read(part), strict=True))
+        return np.array([kept[row] for row in rows])
 
     def _read(self, rows: Sequence[Texts]) -> np.ndarray:
         """Vectors of rows; each token of a part is read once, however many rows have it."""

@@ -15,7 +15,7 @@ _NEAREST = {
     "tenth": 1, "hundredth": 2, "cent": 2, "thousandth": 3, "basis point": 0,
 }  # fmt: skip
 SCALES = {
-    "thousand": 1_000, "thousands": 1_000, "k": 1_000, "000s": 1_000, "'000": 1_000,
+    "thousand": 1_000, "thousands": 1_000, "k": 1_000, "000s": 1_000, "000": 1_000,
     "million": 1_000_000, "millions": 1_000_000, "mm": 1_000_000,
     "mn": 1_000_000, "m": 1_000_000, "mln": 1_000_000,
     "billion": 1_000_000_000, "billions": 1_000_000_000, "bn": 1_000_000_000, "b": 1_000_000_000,

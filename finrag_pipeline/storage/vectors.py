@@ -179,6 +179,12 @@ class VectorIndex:
             DamageError: a file is missing, or is not as it was written.
         """
         with one_writer(self._uri):
+            try:
+                self._open()
+            except DamageError:
+                raise
+            except LakeError:
+                return  # it was never made
             self.count_by_filing()
             for name, sha256 in self._sealed().items():
                 file = Path(self._uri, f"{self.name}.lance", "data", name)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from finrag_pipeline.errors import LakeError
+from finrag_pipeline.errors import DamageError, LakeError
 from finrag_pipeline.storage.vectors import VectorFilter, VectorIndex, index_rows, index_schema
 from finrag_pipeline.storage.warehouse import literal
 
@@ -149,6 +149,16 @@ class TestSearch:
         )
         found = index.search(same[0], units, VectorFilter())
         assert [row["unit_id"] for row in found] == names[:units]
+
+
+def test_verifying_finds_a_damaged_version(tmp_path: Path) -> None:
+    VectorIndex(str(tmp_path), "t").verify()  # none has been made
+    _fill(VectorIndex(str(tmp_path), "t"), seed=1)
+    VectorIndex(str(tmp_path), "t").verify()
+    for manifest in (tmp_path / "t.lance" / "_versions").iterdir():
+        manifest.write_bytes(manifest.read_bytes()[:40])
+    with pytest.raises(DamageError, match="damaged"):
+        VectorIndex(str(tmp_path), "t").verify()
 
 
 class TestReplace:
