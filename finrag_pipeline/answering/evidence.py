@@ -52,16 +52,11 @@ class EvidenceRow:
                     "value": value.value,
                     "printed": cut(value.printed),
                     "box": list(value.box) if value.box else None,
-                    "fact_id": self._cell(value),
+                    "fact_id": self.row.cell_of(value),
                 }
                 for value in self.values
             ],
         }
-
-    def _cell(self, value: RowValue) -> str:
-        """Where a value stands, as in the identifier of a fact."""
-        line = self.row.row if value.row is None else value.row
-        return f"{self.row.filing}:{self.row.page}:{self.row.table}:{line}:{value.index}"
 
 
 def closest_rows(

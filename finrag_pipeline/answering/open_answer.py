@@ -281,7 +281,7 @@ class PlanReader:
         if any(isinstance(self._lexicon.entries.get(name), Formula) for name in named):
             return
         inputs = self._calculation.trace.inputs
-        labels = {frozenset(terms(one.line)): one.line for one in inputs if "/" in one.fact.fact_id}
+        labels = {frozenset(terms(one.line)): one.line for one in inputs if one.fact.from_row}
         if len(labels) > len(named):
             why = f"the filings name it differently: {listed(sorted(labels.values()))}"
             raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
@@ -294,7 +294,7 @@ class PlanReader:
         said = [one.name for one in names if isinstance(one, Name) and one.name not in known]
         if len(said) < 2 or set(terms(said[0])).isdisjoint(terms(said[1])):
             return False
-        return len({one.fact.fact_id.rsplit("/", 2)[0] for one in self._calculation.trace.inputs}) > 1
+        return len({one.fact.fact_id.rsplit(":", 2)[0] for one in self._calculation.trace.inputs}) > 1
 
     def _share(self, plan: QuestionPlan, names: Sequence[Expression]) -> OpenAnswer | None:
         """The part of a total of its own table, where that is likelier than two rows anywhere."""

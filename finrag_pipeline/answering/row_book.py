@@ -602,10 +602,8 @@ def row_fact(row: FilingRow, value: RowValue, info: FilingInfo) -> Fact | None:
     if amount < 0 and _is_paid(row):
         amount = -amount  # what is spent is told as an amount
     start = None if months is None else end - dt.timedelta(days=round(months * 365.25 / 12) - 1)
-    line = row.row if value.row is None else value.row
-    place = f"{row.filing}/{row.page}/{row.table}/{line}/{value.index}"
     return Fact(
-        fact_id=place,
+        fact_id=row.cell_of(value),
         filing=row.filing,
         statement=row.statement or "",
         scope="primary" if row.statement else "note",
@@ -625,9 +623,10 @@ def row_fact(row: FilingRow, value: RowValue, info: FilingInfo) -> Fact | None:
         printed=value.printed,
         scale=1.0,
         page=row.page,
-        row=line,
+        row=row.line_of(value),
         column=value.index,
         box=value.box,
+        from_row=True,
     )
 
 

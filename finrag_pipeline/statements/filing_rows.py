@@ -113,6 +113,14 @@ class FilingRow:
         parts = (self.caption, " > ".join(self.path), ", ".join(self.columns))
         return " | ".join(part for part in parts if part)
 
+    def line_of(self, value: RowValue) -> int:
+        """The row of the table that prints a number of this row."""
+        return self.row if value.row is None else value.row
+
+    def cell_of(self, value: RowValue) -> str:
+        """Where a number stands, as in the identifier of a fact: ``filing:page:table:row:column``."""
+        return f"{self.filing}:{self.page}:{self.table}:{self.line_of(value)}:{value.index}"
+
 
 class FilingRows:
     """Printed rows of those filings of a lake that have tables; of the last ones they are kept."""

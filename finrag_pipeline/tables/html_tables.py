@@ -120,13 +120,15 @@ def _page_tables(
     """The tables of a page, and its height."""
     lines, orders = _laid_out(shown)
     height = lines[-1].y1 if lines else 0.0
-    starts = [bisect_left(orders, one.first) for one, _ in grids]
-    stops = [bisect_right(orders, one.last) for one, _ in grids]
+    placed = [
+        (one, grid, bisect_left(orders, one.first), bisect_right(orders, one.last)) for one, grid in grids
+    ]
+    placed = [one for one in placed if one[2] < one[3]]  # else it is all a running head or foot
     tables = []
-    for place, (one, grid) in enumerate(grids):
-        floor = stops[place - 1] if place else 0
-        ceiling = starts[place + 1] if place + 1 < len(grids) else len(lines)
-        table = _table(one, grid, lines, (floor, starts[place], stops[place], ceiling), height)
+    for place, (one, grid, start, stop) in enumerate(placed):
+        floor = placed[place - 1][3] if place else 0
+        ceiling = placed[place + 1][2] if place + 1 < len(placed) else len(lines)
+        table = _table(one, grid, lines, (floor, start, stop, ceiling), height)
         told = [line.text for line in shown if line.order < one.first]
         tables.append(replace(table, caption=_whole_sentences(table.caption, told)))
     return tables, height

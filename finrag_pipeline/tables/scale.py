@@ -48,7 +48,7 @@ _SCALES = {
     "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12,
     "mm": 1e6, "mn": 1e6, "mil": 1e6, "mils": 1e6, "mln": 1e6, "m": 1e6, "bn": 1e9, "b": 1e9, "bil": 1e9,
     "bils": 1e9,
-    "k": 1e3, "000": 1e3, "000s": 1e3, "000's": 1e3, "000,000": 1e6, "000,000s": 1e6,
+    "k": 1e3, "000": 1e3, "000s": 1e3, "000's": 1e3, "000,000": 1e6, "000,000s": 1e6, "000,000's": 1e6,
 }
 # fmt: on
 # A number before the word makes it prose: '$1.2 billion'.

@@ -128,6 +128,12 @@ def test_footnotes_of_the_table_before_lead_to_nothing(tables) -> None:
     assert (second.above, second.caption) == ((), None)
 
 
+def test_a_table_that_is_all_a_running_foot_is_none(tables) -> None:
+    foot = rows("Acme|10-K", "Page|3")
+    found = tables(BREAK.join(f"{INCOME}<p>Text of page {number}</p>{foot}" for number in range(6)))
+    assert [one.page for one in found] == list(range(6))
+
+
 def test_a_table_under_the_headers_of_the_page_before_goes_on(tables) -> None:
     first, second = rows("|2024|2023", "Cash|1|2", "Debt|3|4"), rows("Loans|5|6", "Bonds|7|8")
     assert [one.continues for one in tables(f"{first}{BREAK}{second}")] == [False, True]

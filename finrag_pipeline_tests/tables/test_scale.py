@@ -24,6 +24,7 @@ from finrag_pipeline.tables.values import parse_value
         ("(Thousands of dollars)", 1e3, "currency"),
         ("(in thousands of U.S. dollars)", 1e3, "currency"),
         ("($ in millions)", 1e6, "currency"),
+        ("(in 000,000's)", 1e6, "all"),
         ("(US$ millions)", 1e6, "currency"),
         ("SEK billion", 1e9, "currency"),
         ("(NOK m)", 1e6, "currency"),
