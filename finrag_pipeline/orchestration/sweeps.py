@@ -58,7 +58,7 @@ class Sweep:
 
     def __init__(self, values: Settings, store: Lake, corpora: Corpora | None = None) -> None:
         from finrag_pipeline.rankers.page_ranker.library import KEPT_IN_A_RUN, PageLibrary
-        from finrag_pipeline.rankers.registry import usable_models
+        from finrag_pipeline.rankers.registry import trained_models
 
         self.values = values
         self.store = store
@@ -69,7 +69,7 @@ class Sweep:
         self._looked_up: dict[Hashable, Any] = {}  # asking a model hub for weights takes seconds
         library = PageLibrary(store, KEPT_IN_A_RUN)  # the same for every fold
         self.trained: Callable[[int], Learned] = cache(
-            lambda fold: usable_models(store, values, fold, library)
+            lambda fold: trained_models(store, values, fold, library)
         )
         self.corpus: Callable[[RetrievalSystem], Corpus] = lru_cache(maxsize=1)(
             partial((corpora or Corpora()).corpus, values, store, self._names)
@@ -252,7 +252,7 @@ _NO_RESULT = {
 
 def state_of_results(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
     """What the results in the lake are and were made from; equal before and after when nothing changed."""
-    from finrag_pipeline.rankers.registry import usable_models
+    from finrag_pipeline.rankers.registry import trained_models
 
     made = ("system_metrics", "gap_counts", "answer_metrics")
     tables = {CATALOGUE[name].folder for name in ancestors(made).union(made)} - {""}
@@ -267,7 +267,7 @@ def state_of_results(lake: Lake, settings: Settings, systems: Sequence[str]) -> 
     prepared = all(lake.info(asset) for asset in ("benchmark_questions", "folds"))
     # A model that can be had now, or was trained again, is work to do.
     not_run = problems_of(lake, settings, systems) if prepared else {}
-    trained = [usable_models(lake, settings, fold).fingerprint for fold in range(FOLD_COUNT)]
+    trained = [trained_models(lake, settings, fold).fingerprint for fold in range(FOLD_COUNT)]
     shared: dict[Hashable, Any] = {}
     models = [
         get_system(name).fingerprint(Inputs(make_corpus(settings, lake, (), get_system(name), shared)))

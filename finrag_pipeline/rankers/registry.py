@@ -1,7 +1,7 @@
 """What systems have learned, as the lake holds it: without the questions of a fold, or with all of them.
 
 The one place that knows all that is trained: a sweep asks for the models of a fold, a search for the
-production models. What it loads of a fold is refused (BenchmarkError) where it was trained on questions or
+production models. A single model of a fold is refused (BenchmarkError) where it was trained on questions or
 filings that the fold tests, and LakeError is raised where files are damaged.
 """
 
@@ -41,39 +41,25 @@ def trained_models(
 ) -> Learned:
     """What was trained without the questions of ``fold``; production models when it is None.
 
-    What was not trained is missing from the result: the systems that need it are not run. Rankers of several
-    folds may share a ``library`` of pages.
+    By the names under which the components of `retrieval.systems` ask for them. What was not trained is
+    missing from the result: the systems that need it are not run. So are rankers that have seen questions of
+    the fold, after another benchmark, or a part of one, has made other folds: they must not be measured, and
+    must not keep the other systems from being measured either. Rankers of several folds may share a
+    ``library`` of pages.
     """
-    return _learned(lake, settings, fold, library, ())
-
-
-def usable_models(lake: Lake, settings: Settings, fold: int, library: PageLibrary | None = None) -> Learned:
-    """`trained_models` of a fold, in which rankers that have seen its questions count as missing.
-
-    So it is after another benchmark, or a part of one, has made other folds: they must not be measured, and
-    must not keep the other systems from being measured either.
-    """
-    return _learned(lake, settings, fold, library, (BenchmarkError,))
-
-
-def _learned(
-    lake: Lake,
-    settings: Settings,
-    fold: int | None,
-    library: PageLibrary | None,
-    missing: tuple[type[Exception], ...],
-) -> Learned:
-    """Models by the names under which the components of `retrieval.systems` ask for them."""
-    weights, how = alphas_without(lake, fold), settings.reranker_training
-    models: dict[str, LearnedModel | None] = {"hybrid_alpha": HybridWeights(weights) if weights else None}
-    with suppress(*missing):
-        models[PAGE_SCORER] = load_page_scorer(lake, settings, fold)
-    with suppress(*missing):
-        ranker = models[PAGE_RANKER] = load_page_ranker(lake, settings, fold, library)
-        reranker = load_reranker(lake, settings, fold) if ranker else None
-        if ranker and reranker:
-            models["page_reranker"] = RerankedPages(ranker, reranker, how.pages, how.fusion_k)
-    return Learned({name: model for name, model in models.items() if model is not None}, fold)
+    models: dict[str, LearnedModel] = {}
+    if weights := alphas_without(lake, fold):
+        models["hybrid_alpha"] = HybridWeights(weights)
+    with suppress(BenchmarkError):
+        if scorer := load_page_scorer(lake, settings, fold):
+            models[PAGE_SCORER] = scorer
+    with suppress(BenchmarkError):
+        if ranker := load_page_ranker(lake, settings, fold, library):
+            models[PAGE_RANKER] = ranker
+            if reranker := load_reranker(lake, settings, fold):
+                how = settings.reranker_training
+                models["page_reranker"] = RerankedPages(ranker, reranker, how.pages, how.fusion_k)
+    return Learned(models, fold)
 
 
 def alphas_without(lake: Lake, fold: int | None) -> dict[str, float]:

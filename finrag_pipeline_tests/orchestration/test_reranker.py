@@ -20,7 +20,7 @@ from finrag_pipeline.orchestration.partitions import (
 from finrag_pipeline.orchestration.sweeps import Sweep
 from finrag_pipeline.rankers.card import kept_folder
 from finrag_pipeline.rankers.page_ranker import model
-from finrag_pipeline.rankers.registry import load_reranker, usable_models
+from finrag_pipeline.rankers.registry import load_reranker, trained_models
 from finrag_pipeline.retrieval.systems import SYSTEMS
 from finrag_pipeline.settings import ChunkSettings, EncoderSettings, RerankerTrainingSettings, Settings
 from finrag_pipeline_tests.orchestration.conftest import Pipeline, made
@@ -142,5 +142,5 @@ def test_other_folds_are_a_leak(
         # As after 'finrag run': the page ranker is trained again by itself, and the reranker is not.
         fresh = FixedPages([])
         monkeypatch.setattr("finrag_pipeline.rankers.registry.load_page_ranker", lambda *given: fresh)
-        found = usable_models(lake, pipeline.settings, (fold + 1) % FOLD_COUNT)
+        found = trained_models(lake, pipeline.settings, (fold + 1) % FOLD_COUNT)
         assert found.models["page_ranker"] is fresh and "page_reranker" not in found.models
