@@ -1,4 +1,4 @@
-"""Caches of vectors: embeddings by text hash and encoder, never computed twice.
+"""The cache of vectors: embeddings by text hash and encoder, never computed twice.
 
 Shards are written while embedding goes on, so that a killed run loses one shard at most.
 """
@@ -6,9 +6,7 @@ Shards are written while embedding goes on, so that a killed run loses one shard
 from __future__ import annotations
 
 import uuid
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar, Generic, TypeVar
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -18,48 +16,33 @@ from finrag_pipeline.schemas import EMBEDDINGS
 from finrag_pipeline.storage.fingerprints import text_hash
 from finrag_pipeline.storage.lake import Lake
 
-Vectors = TypeVar("Vectors")
 
+class EmbeddingCache:
+    """Vectors of the encoder with a fingerprint (weights, tokenizer, arithmetic) in the lake.
 
-class VectorCache(ABC, Generic[Vectors]):
-    """Vectors of one encoder in the lake; those of damaged shards are computed again."""
+    Those of damaged shards are computed again.
+    """
 
-    shard: ClassVar[int]
+    shard = 1024
     """Texts per shard."""
 
-    def __init__(self) -> None:
+    def __init__(self, lake: Lake, encoder: str) -> None:
+        self._lake = lake
+        self._encoder = encoder
         self._known: set[str] = set()
         self._where: dict[str, tuple[str, int]] = {}
 
-    @abstractmethod
-    def _names(self) -> Iterable[str]:
-        """Shards in the lake."""
-
-    @abstractmethod
-    def _hashes(self, name: str) -> list[str]:
-        """Hashes of the texts of a shard; raises LakeError where it is damaged."""
-
-    @abstractmethod
-    def _rows(self, name: str, rows: list[int]) -> Vectors:
-        """Some vectors of a shard; raises LakeError where it is damaged."""
-
-    @abstractmethod
-    def _joined(self, parts: list[Vectors], order: np.ndarray) -> Vectors:
-        """Vectors one below the other, then in an order; shape (texts, dimensions)."""
-
-    @abstractmethod
-    def _write(self, name: str, hashes: list[str], vectors: Vectors) -> None:
-        """Write a shard."""
-
-    def _remove(self, name: str) -> None:
-        """Remove a damaged shard."""
+    def _keys(self, name: str) -> dict[str, str]:
+        return {"encoder": self._encoder, "shard": name}
 
     def missing(self, texts: Sequence[str]) -> list[str]:
         """Distinct texts that have no vector yet, in order of first appearance."""
-        for name in self._names():
+        shards = self._lake.partitions("embeddings")
+        for name in (keys["shard"] for keys in shards if keys["encoder"] == self._encoder):
             if name not in self._known:
                 try:
-                    self._add(name, self._hashes(name))
+                    hashes = self._lake.read("embeddings", self._keys(name), ["text_hash"])["text_hash"]
+                    self._add(name, hashes.to_pylist())
                 except LakeError:
                     self._known.add(name)  # a damaged shard is a miss: its texts are embedded again
         unique = {text_hash(text): text for text in texts}
@@ -70,8 +53,8 @@ class VectorCache(ABC, Generic[Vectors]):
         self._where.update((value, (name, row)) for row, value in enumerate(hashes))
 
     def vectors(
-        self, texts: Sequence[str], compute: Callable[[list[str]], Vectors], again: bool = True
-    ) -> Vectors:
+        self, texts: Sequence[str], compute: Callable[[list[str]], np.ndarray], again: bool = True
+    ) -> np.ndarray:
         """Vectors of ``texts``, which may repeat, shape (texts, dimensions), float32.
 
         ``compute`` is asked for the missing ones of distinct texts alone, so that weights load only then; and
@@ -90,11 +73,11 @@ class VectorCache(ABC, Generic[Vectors]):
         for position, text in enumerate(texts):
             name, row = self._where[text_hash(text)]
             places.setdefault(name, []).append((position, row))
-        parts: list[Vectors] = []
+        parts: list[np.ndarray] = []
         damaged: dict[str, LakeError] = {}
         for name, found in places.items():
             try:
-                parts.append(self._rows(name, [row for _, row in found]))
+                parts.append(self._read(name)[[row for _, row in found]])
             except LakeError as error:
                 damaged[name] = error
         if damaged:
@@ -102,40 +85,16 @@ class VectorCache(ABC, Generic[Vectors]):
                 raise next(iter(damaged.values()))
             # Its hashes could be read and its vectors cannot: without it, its texts are missing.
             for name in damaged:
-                self._remove(name)
+                self._lake.remove("embeddings", self._keys(name))
             self._where = {value: place for value, place in self._where.items() if place[0] not in damaged}
             return self.vectors(texts, compute, again=False)
         order = np.empty(len(texts), np.int64)
         order[[position for found in places.values() for position, _ in found]] = np.arange(len(texts))
-        return self._joined(parts, order)
-
-
-class EmbeddingCache(VectorCache[np.ndarray]):
-    """Dense vectors of the encoder with a fingerprint (weights, tokenizer, arithmetic)."""
-
-    shard = 1024
-
-    def __init__(self, lake: Lake, encoder: str) -> None:
-        super().__init__()
-        self._lake = lake
-        self._encoder = encoder
-
-    def _keys(self, name: str) -> dict[str, str]:
-        return {"encoder": self._encoder, "shard": name}
-
-    def _names(self) -> Iterable[str]:
-        shards = self._lake.partitions("embeddings")
-        return [keys["shard"] for keys in shards if keys["encoder"] == self._encoder]
-
-    def _hashes(self, name: str) -> list[str]:
-        return self._lake.read("embeddings", self._keys(name), ["text_hash"])["text_hash"].to_pylist()
-
-    def _rows(self, name: str, rows: list[int]) -> np.ndarray:
-        column = self._lake.read("embeddings", self._keys(name), ["vector"])["vector"].combine_chunks()
-        return np.asarray(column.values.to_numpy().reshape(len(column), -1)[rows])
-
-    def _joined(self, parts: list[np.ndarray], order: np.ndarray) -> np.ndarray:
         return np.concatenate(parts)[order] if parts else np.zeros((0, 0), np.float32)
+
+    def _read(self, name: str) -> np.ndarray:
+        column = self._lake.read("embeddings", self._keys(name), ["vector"])["vector"].combine_chunks()
+        return np.asarray(column.values.to_numpy().reshape(len(column), -1))
 
     def _write(self, name: str, hashes: list[str], vectors: np.ndarray) -> None:
         if not np.isfinite(vectors).all():
@@ -148,6 +107,3 @@ class EmbeddingCache(VectorCache[np.ndarray]):
         )
         table = pa.table({"text_hash": hashes, "vector": values}, schema=EMBEDDINGS)
         self._lake.write("embeddings", table, self._encoder, self._keys(name))
-
-    def _remove(self, name: str) -> None:
-        self._lake.remove("embeddings", self._keys(name))

@@ -2,23 +2,21 @@
 
 Formal et al., "SPLADE v2" (2109.10086), with the checkpoint and limits of Kobeissi & Langlais: texts cut
 at 512 tokens, the 256 terms of largest weight kept. The score of a document is the dot product of its
-weights with the question's. Vectors are kept in the lake by content, so that no text is encoded twice; their
-shards are written while encoding goes on, so that a killed run loses one at most.
+weights with the question's. Vectors are kept in the lake by content, so that no text is encoded twice.
 """
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 
-from finrag_pipeline.embedding.cache import VectorCache
-from finrag_pipeline.errors import LakeError, ModelError
+from finrag_pipeline.embedding.cache import EmbeddingCache
+from finrag_pipeline.errors import ModelError
 from finrag_pipeline.settings import SpladeSettings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
@@ -30,63 +28,6 @@ if TYPE_CHECKING:
 
 VARIABLE = "FINRAG_SPLADE__NAME"
 SPLADE_VERSION = "1"
-FOLDER = "splade_vectors"
-
-
-class SparseVectorCache(VectorCache["csr_matrix"]):
-    """Sparse vectors of one encoder in a folder of the lake, read whole."""
-
-    shard = 512
-
-    def __init__(self, lake: Lake, folder: Sequence[str]) -> None:
-        super().__init__()
-        self._lake = lake
-        self._folder = tuple(folder)
-        self._shards: dict[str, csr_matrix] = {}
-
-    def _path(self, name: str) -> str:
-        return self._lake.path(*self._folder, f"{name}.npz")
-
-    def _names(self) -> Iterable[str]:
-        base = self._lake.path(*self._folder)
-        found = self._lake.fs.find(base) if self._lake.fs.exists(base) else ()
-        return sorted(path.rsplit("/", 1)[-1][:-4] for path in found if path.endswith(".npz"))
-
-    def _hashes(self, name: str) -> list[str]:
-        from scipy.sparse import csr_matrix
-
-        data = self._lake.read_bytes(self._path(name)) or b""
-        try:
-            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-                hashes = [value.decode() for value in arrays["hashes"].tolist()]
-                parts = (arrays["weights"], arrays["terms"], arrays["indptr"])
-                matrix = csr_matrix(parts, shape=(len(hashes), int(arrays["width"])))
-                matrix.check_format(full_check=True)
-        except (ValueError, TypeError, KeyError, OSError, EOFError, BadZipFile, AttributeError) as error:
-            raise LakeError(f"{self._path(name)} is damaged.", "Delete it.") from error
-        self._shards[name] = matrix
-        return hashes
-
-    def _rows(self, name: str, rows: list[int]) -> csr_matrix:
-        return self._shards[name][rows]
-
-    def _joined(self, parts: list[csr_matrix], order: np.ndarray) -> csr_matrix:
-        from scipy.sparse import csr_matrix, vstack
-
-        return csr_matrix(vstack(parts))[order]
-
-    def _write(self, name: str, hashes: list[str], vectors: csr_matrix) -> None:
-        buffer = io.BytesIO()
-        np.savez(
-            buffer,
-            hashes=np.array(hashes, "S32"),
-            weights=vectors.data.astype(np.float32),
-            terms=vectors.indices.astype(np.int32),
-            indptr=vectors.indptr.astype(np.int64),
-            width=vectors.shape[1],
-        )
-        self._lake.write_bytes(self._path(name), buffer.getvalue())
-        self._shards[name] = vectors
 
 
 class SpladeEncoder:
@@ -140,8 +81,21 @@ class SpladeEncoder:
         Raises:
             ModelError: the model cannot be had or loaded.
         """
-        cache = SparseVectorCache(self._lake, (FOLDER, self.fingerprint, "documents"))
-        return cache.vectors(texts, lambda part: self._encoded(self._model.encode_document, part))
+        from scipy.sparse import csr_matrix
+
+        kept = EmbeddingCache(self._lake, self.fingerprint).vectors(texts, self._packed)
+        terms, weights = np.hsplit(kept, 2)
+        rows, places = np.nonzero(weights)
+        found = (weights[rows, places], (rows, terms[rows, places].astype(np.int32)))
+        return csr_matrix(found, shape=(len(texts), read_config(self._folder)["vocab_size"]))
+
+    def _packed(self, texts: list[str]) -> np.ndarray:
+        """Terms of documents, ascending, then their weights, as the cache keeps them; zeros fill a row up."""
+        found = self._encoded(self._model.encode_document, texts)
+        kept = np.zeros((len(texts), 2, self._settings.terms), np.float32)
+        for row, (start, end) in enumerate(pairwise(found.indptr)):
+            kept[row, :, : end - start] = found.indices[start:end], found.data[start:end]
+        return kept.reshape(len(texts), -1)
 
     def _question(self, text: str) -> csr_matrix:
         return self._encoded(self._model.encode_query, [" ".join(text.split())])
