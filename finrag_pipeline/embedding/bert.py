@@ -7,7 +7,6 @@ import os
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -35,24 +34,16 @@ def _linear_algebra() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-@dataclass(frozen=True)
-class BertShape:
-    """Numbers of a ``config.json`` that the forward pass needs."""
-
-    heads: int
-    layers: int
-    epsilon: float = 1e-12
-
-
 class Bert:
     """BERT (Devlin et al., 2019, section 3; Vaswani et al., 2017, section 3.2) over float32 weights.
 
-    The weights have the names of the transformers library.
+    The weights have the names of the transformers library; the numbers are those of a ``config.json``.
     """
 
-    def __init__(self, weights: Mapping[str, np.ndarray], shape: BertShape) -> None:
-        self._weights = weights
-        self._shape = shape
+    def __init__(
+        self, weights: Mapping[str, np.ndarray], heads: int, layers: int, epsilon: float = 1e-12
+    ) -> None:
+        self._weights, self._heads, self._layers, self._epsilon = weights, heads, layers, epsilon
 
     def hidden(self, ids: np.ndarray, types: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """Last hidden states, shape (texts, tokens, dimensions), float32.
@@ -79,13 +70,13 @@ class Bert:
         states += w["embeddings.token_type_embeddings.weight"][types]
         states = self._norm(states, "embeddings.LayerNorm")
         blocked = np.where(mask[:, None, None, :] > 0, np.float32(0), _BLOCKED)
-        for layer in range(self._shape.layers):
+        for layer in range(self._layers):
             states = self._layer(states, blocked, f"encoder.layer.{layer}.")
         return states
 
     def _layer(self, states: np.ndarray, blocked: np.ndarray, name: str) -> np.ndarray:
         texts, tokens, width = states.shape
-        heads = self._shape.heads
+        heads = self._heads
 
         def split(part: str) -> np.ndarray:
             made = self._linear(states, f"{name}attention.self.{part}")
@@ -114,7 +105,7 @@ class Bert:
     def _norm(self, states: np.ndarray, name: str) -> np.ndarray:
         centred = states - states.mean(-1, keepdims=True)
         variance = (centred * centred).mean(-1, keepdims=True)
-        centred /= np.sqrt(variance + np.float32(self._shape.epsilon))
+        centred /= np.sqrt(variance + np.float32(self._epsilon))
         centred *= self._weights[f"{name}.weight"]
         centred += self._weights[f"{name}.bias"]
         return centred
@@ -148,7 +139,7 @@ def adapted_minilm(adapters: Mapping[str, np.ndarray]) -> Bert:
     for name in (name.removesuffix(".a") for name in adapters if name.endswith(".a")):
         low, high = (adapters[f"{name}.{part}"].astype(np.float32) for part in "ab")
         adapted[f"{name}.weight"] = weights[f"{name}.weight"] + high @ low
-    return Bert(adapted, shape)
+    return Bert(adapted, *shape)
 
 
 @cache
@@ -177,12 +168,13 @@ def minilm_embeddings() -> np.ndarray:
 
 
 @cache
-def _minilm() -> tuple[dict[str, np.ndarray], BertShape]:
+def _minilm() -> tuple[dict[str, np.ndarray], tuple[int, int, float]]:
+    """Weights of the default encoder, and its heads, layers and epsilon."""
     import json
 
     from safetensors.numpy import load_file
 
     folder = model_folder(MINILM)
     config = json.loads((folder / "config.json").read_text("utf-8"))
-    shape = BertShape(config["num_attention_heads"], config["num_hidden_layers"], config["layer_norm_eps"])
+    shape = config["num_attention_heads"], config["num_hidden_layers"], config["layer_norm_eps"]
     return load_file(folder / "model.safetensors"), shape

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from finrag_pipeline.embedding.bert import Bert, BertShape
+from finrag_pipeline.embedding.bert import Bert
 
 
 @pytest.mark.parametrize("layers", [1, 3])
@@ -26,6 +26,6 @@ def test_hidden_states_are_those_of_transformers(layers: int) -> None:
     with torch.no_grad():
         wanted = model(input_ids=ids, token_type_ids=types, attention_mask=mask).last_hidden_state.numpy()
     weights = {name: value.numpy() for name, value in model.state_dict().items()}
-    got = Bert(weights, BertShape(3, layers)).hidden(ids.numpy(), types.numpy(), mask.numpy())
+    got = Bert(weights, 3, layers).hidden(ids.numpy(), types.numpy(), mask.numpy())
     assert got.dtype == np.float32
     np.testing.assert_allclose(got[mask.numpy() > 0], wanted[mask.numpy() > 0], atol=2e-5)
