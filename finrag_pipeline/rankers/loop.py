@@ -12,7 +12,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -39,28 +39,6 @@ Validation = tuple[Sequence[Question], PagesOf]
 """Questions, one at least, and the pages of their filings: what stops a training."""
 
 
-@dataclass(frozen=True)
-class Epoch:
-    """What an epoch came to.
-
-    Attributes:
-        epoch: from 1; 0 is the model before its training.
-        loss: mean over the steps; None for epoch 0.
-        page_rec: PageRec@5 on the validation questions; None without any.
-        mrr: their mean reciprocal rank.
-    """
-
-    epoch: int
-    loss: float | None
-    page_rec: float | None
-    mrr: float | None
-
-    @property
-    def recall(self) -> Recall:
-        """Page recall and reciprocal rank together."""
-        return Recall(self.page_rec or 0.0, self.mrr or 0.0)
-
-
 @dataclass
 class State:
     """Where a training stands; everything that must be kept to go on with it.
@@ -69,14 +47,16 @@ class State:
         epoch: that is trained, from 1.
         steps: updates of the weights that were made.
         losses: of the steps of this epoch so far.
-        curve: every epoch that is done, the model before the training first.
+        curve: of every epoch that is done its number, the mean loss of its steps, and PageRec@5
+            (``page_rec``) and mean reciprocal rank (``mrr``) on the validation questions, None without any.
+            The first one, of number 0, is the model before its training, without a loss.
         best_weights: of the best epoch; the model has them when its training has ended.
     """
 
     epoch: int = 1
     steps: int = 0
     losses: list[float] = field(default_factory=list)
-    curve: list[Epoch] = field(default_factory=list)
+    curve: list[dict[str, Any]] = field(default_factory=list)
     best_epoch: int = 0
     best_weights: dict[str, torch.Tensor] = field(default_factory=dict)
 
@@ -178,11 +158,11 @@ class Run(ABC):
         """Note how good the model is now, and keep its weights when they are the best so far."""
         found = self.measured() if self._validated else None
         number = 0 if loss is None else state.epoch
-        now = Epoch(number, loss, *((found.page_rec, found.mrr) if found else (None, None)))
-        best = next((epoch for epoch in state.curve if epoch.epoch == state.best_epoch), None)
-        state.curve.append(now)
+        best = state.curve[state.best_epoch] if state.curve else None
+        measures = vars(found) if found else {"page_rec": None, "mrr": None}
+        state.curve.append({"epoch": number, "loss": loss, **measures})
         # Without validation questions every epoch is the best so far.
-        if found is None or best is None or now.recall > best.recall:
+        if found is None or best is None or found > Recall(best["page_rec"], best["mrr"]):
             state.best_epoch = number
             # Copies: the state dict itself changes with every step.
             state.best_weights = {
@@ -195,7 +175,7 @@ class Run(ABC):
 
         cuda = self.model.device.type == "cuda"
         return {
-            "state": {**vars(state), "curve": [asdict(epoch) for epoch in state.curve]},
+            "state": vars(state),
             "weights": self.model.state_dict(),
             "optimiser": self._optimiser.state_dict(),
             "rate": self._rate.state_dict(),
@@ -215,7 +195,7 @@ class Run(ABC):
         torch.set_rng_state(kept["random"])
         if kept["random_gpu"] is not None and self.model.device.type == "cuda":
             torch.cuda.set_rng_state(kept["random_gpu"], self.model.device)
-        return State(**(kept["state"] | {"curve": [Epoch(**epoch) for epoch in kept["state"]["curve"]]}))
+        return State(**kept["state"])
 
 
 def fit(

@@ -322,7 +322,7 @@ class FineTuning(Recipe):
             "libraries": {
                 name: version_of(name) for name in ("sentence-transformers", "torch", "transformers")
             },
-            "curve": [vars(epoch) for epoch in done.curve],
+            "curve": done.curve,
             "best_epoch": done.best_epoch,
             "steps": done.steps,
             **told,

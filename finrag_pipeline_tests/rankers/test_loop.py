@@ -116,7 +116,7 @@ def same(first: dict[str, np.ndarray], second: dict[str, np.ndarray]) -> bool:
 
 
 def losses(done: State) -> list[float]:
-    return [epoch.loss for epoch in done.curve if epoch.loss is not None]
+    return [epoch["loss"] for epoch in done.curve if epoch["loss"] is not None]
 
 
 def without_dropout(model: Model) -> Model:
@@ -129,7 +129,7 @@ def without_dropout(model: Model) -> Model:
 
 def test_training_reduces_the_loss(kind: Kind) -> None:
     done = kind.fit(without_dropout(kind.fresh()), epochs=50, learning_rate=2e-3)
-    assert [epoch.epoch for epoch in done.curve] == list(range(51)) and done.curve[0].loss is None
+    assert [epoch["epoch"] for epoch in done.curve] == list(range(51)) and done.curve[0]["loss"] is None
     assert losses(done)[-1] < 0.5 * losses(done)[0]
     assert done.best_epoch == 50 and done.steps >= 100, "without validation questions the last epoch is kept"
 
@@ -152,7 +152,7 @@ def test_its_loss_is_binary_cross_entropy_over_gold_page_and_negatives(cross_enc
     gold = np.tile([True, False], len(batch))
     expected = np.log1p(np.exp(np.where(gold, -logits, logits))).mean()
     done = cross_encoder.fit(model, epochs=1, batch_size=99)
-    assert done.curve[1].loss == pytest.approx(expected, rel=1e-4)
+    assert done.curve[1]["loss"] == pytest.approx(expected, rel=1e-4)
 
 
 def test_cached_gradients_are_those_of_one_pass(bi_encoder: Kind) -> None:
@@ -244,7 +244,8 @@ class TestEarlyStopping:
         model = bi_encoder.fresh()
         done = bi_encoder.fit(model, bi_encoder.validation, 3)
         found = AllPages(*bi_encoder.validation).measure(lambda texts: page_scorer.embed_texts(model, texts))
-        assert done.curve[done.best_epoch].recall == found
+        best = done.curve[done.best_epoch]
+        assert Recall(best["page_rec"], best["mrr"]) == found
 
 
 def test_nothing_to_learn_from(kind: Kind) -> None:
