@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
 from finrag_pipeline.rankers.page_ranker.lexical import LONGEST_LABEL
 from finrag_pipeline.rankers.page_ranker.outline import outline
-from finrag_pipeline.rankers.page_ranker.printed_rows import printed_rows, printed_statements
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.schemas import PAGE_PROFILES
+from finrag_pipeline.statements.classify import classify_pages
+from finrag_pipeline.statements.concepts import match_row
 
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _HEAD_LINES = 4
 _EARLIER = 2
+_MOST_WORDS = 14
+"""Words of a label in the text of a page; longer lines are running text."""
+_LEAST_FIGURES = 0.1
+"""Share of figures among the words of a page that prints a table."""
+_LEAST_LABELS = 3
+
+_FIGURES = re.compile(r"\s*(?:[$€£(]\s*)?(?:\d[\d,.]*|[—–-](?=\s|$))[\s\d,.()%$€£—–-]*$|\s*[$€£]\s*$")
+_FIGURE = re.compile(r"\d")
+_LABEL = re.compile(r"[A-Za-z].*[A-Za-z)%:]$")
 
 
 def page_profiles(filing: Mapping[str, Any], pages: pa.Table, tables: pa.Table, facts: pa.Table) -> pa.Table:
@@ -31,7 +42,7 @@ def page_profiles(filing: Mapping[str, Any], pages: pa.Table, tables: pa.Table, 
     labels, counts = _labels(tables)
     stated = _facts_by_page(facts)
     texts = [row["text"] for row in rows]
-    printed = printed_rows(texts) if tables.num_rows else printed_statements(texts, filing["form"])
+    printed = _printed_rows(texts, filing["form"], statements=not tables.num_rows)
     profiles = []
     for row, place, lines_of_rows in zip(rows, outlines, printed, strict=True):
         page, text = row["page"], row["text"]
@@ -109,3 +120,46 @@ def _facts_by_page(facts: pa.Table) -> dict[int, _Facts]:
         if fact["line"]:
             concepts.add((fact["line"], fact["fiscal_year"], fact["scope"]))
     return found
+
+
+@dataclass
+class _PrintedRows:
+    """What the lines of a page say of its tables.
+
+    Attributes:
+        labels: lines that name rows or columns, in order; none where the page prints no table.
+        figures: number of words with a digit; 0 where it prints none.
+        statements: kind and scope of the statements on the page.
+        concepts: names of the concepts that its labels stand for, with the scope.
+    """
+
+    labels: list[str] = field(default_factory=list)
+    figures: int = 0
+    statements: list[tuple[str, str]] = field(default_factory=list)
+    concepts: set[tuple[str, str]] = field(default_factory=set)
+
+
+def _printed_rows(texts: Sequence[str], form: str | None, statements: bool) -> list[_PrintedRows]:
+    """Rows of tables as the lines of pages print them, for pages of which no table is known.
+
+    Filings that come as text have no words with places, so no tables; a PDF may print a table that is not
+    found. Which lines name rows can still be read, and what statement they belong to (``statements``).
+    """
+    pages = [_printed_on(text) for text in texts]
+    for found in classify_pages(texts, None, form) if statements else ():
+        page = pages[found.page]
+        page.statements.append((found.kind, found.scope))
+        for label in page.labels:
+            if matches := match_row(found.kind, label):
+                page.concepts.add((matches[0].concept.name, found.scope))
+    return pages
+
+
+def _printed_on(text: str) -> _PrintedRows:
+    words = text.split()
+    figures = sum(bool(_FIGURE.search(word)) for word in words)
+    if not words or figures / len(words) < _LEAST_FIGURES:
+        return _PrintedRows()
+    lines = (_FIGURES.sub("", line).strip() for line in text.splitlines())
+    labels = [line for line in lines if _LABEL.fullmatch(line) and len(line.split()) <= _MOST_WORDS]
+    return _PrintedRows(labels, figures) if len(labels) >= _LEAST_LABELS else _PrintedRows()
