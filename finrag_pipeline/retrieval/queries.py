@@ -12,7 +12,7 @@ Figures in the passages are invented: they serve the search and are never eviden
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -153,27 +153,20 @@ class RecordedPassages:
 PassageSource = GeneratedPassages | RecordedPassages
 
 
-def passage_vectors(encoder: Encoder, passages: Sequence[str]) -> np.ndarray:
-    """Unit vectors of passages as chunks are encoded, shape (passages, dimensions), float32.
-
-    A passage longer than the encoder's window is the normalised mean of its windows. Vectors are kept.
-    """
-    windows = [encoder.windows(passage) for passage in passages]
-    vectors = encoder.embed([window for part in windows for window in part])
-    return pool_windows(vectors, [len(part) for part in windows])
-
-
 def hyde_vector(encoder: Encoder, passages: Sequence[str]) -> np.ndarray:
     """The vector to search with: mean of the passages' vectors, of unit length again; shape (dimensions,).
 
-    The question's own vector is not part of it (Kobeissi & Langlais; see the head of this module).
+    The question's own vector is not part of it (Kobeissi & Langlais; see the head of this module). Passages
+    are encoded as chunks are: one longer than the encoder's window is the normalised mean of its windows.
 
     Raises:
         ModelError: there are no passages, or their vectors cancel out.
     """
     if not passages:
         raise ModelError("There are no passages to search with.", "Give at least one.")
-    mean = passage_vectors(encoder, passages).mean(axis=0, dtype=np.float64)
+    windows = [encoder.windows(passage) for passage in passages]
+    vectors = encoder.embed([window for part in windows for window in part])
+    mean = pool_windows(vectors, [len(part) for part in windows]).mean(axis=0, dtype=np.float64)
     length = float(np.linalg.norm(mean))
     if length < 1e-6:
         raise ModelError("The vectors of the passages cancel out.", "Give other passages.")
@@ -196,24 +189,19 @@ class AsAsked(Component):
         """Vectors to look for, each of shape (dimensions,)."""
         return (inputs.corpus.encoder.embed_query(self.text(question, inputs)),)
 
-    def one(self, question: str, inputs: Inputs, embeds: bool, vector: np.ndarray | None = None) -> Query:
-        """A question made ready; ``vector`` is what to look for, when it is at hand."""
-        vectors: tuple[np.ndarray, ...] = ()
-        if vector is not None:
-            vectors = (vector,)
-        elif embeds:
-            vectors = self.vectors(question, inputs)
+    def one(self, question: str, inputs: Inputs, embeds: bool) -> Query:
+        """A question made ready."""
+        vectors = self.vectors(question, inputs) if embeds else ()
         return Query(question, self.text(question, inputs), vectors)
 
     def together(self, questions: Sequence[str], inputs: Inputs, embeds: bool) -> dict[str, Query]:
         """Many questions, embedded at once: kept one by one, each would be a file of the cache."""
-        if not embeds or not questions:
-            return {question: self.one(question, inputs, False) for question in questions}
-        vectors = inputs.corpus.encoder.embed_queries([self.text(question, inputs) for question in questions])
-        return {
-            question: self.one(question, inputs, embeds, vector)
-            for question, vector in zip(questions, vectors, strict=True)
-        }
+        ready = {question: self.one(question, inputs, False) for question in questions}
+        if embeds and ready:
+            vectors = inputs.corpus.encoder.embed_queries([query.text for query in ready.values()])
+            pairs = zip(ready.items(), vectors, strict=True)
+            ready = {question: replace(query, vectors=(vector,)) for (question, query), vector in pairs}
+        return ready
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -17,9 +17,6 @@ from finrag_pipeline.retrieval.spaces import Scope, Space
 from finrag_pipeline.schemas import RETRIEVAL_RUNS
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
-
-if TYPE_CHECKING:
-    import numpy as np
 
 SYSTEMS_VERSION = "6"
 """Changes with the code of the components and the order in which they are chained."""
@@ -166,18 +163,17 @@ class RetrievalSystem:
         inputs: Inputs,
         scope: Scope | None = None,
         depth: int | None = None,
-        vector: np.ndarray | None = None,
     ) -> list[Hit]:
         """The chunks that this system ranks first for a question, or what `queries` made of it.
 
         The ranking is over the whole corpus and as long as the settings say, unless scope and depth are
-        given. The embedding of what the system searches for may be at hand; shape (dimensions,).
+        given.
 
         Raises:
             ModelError: the system needs a model that was not trained, or cannot be had.
         """
         if isinstance(question, str):
-            question = self.query.one(question, inputs, self.embeds, vector)
+            question = self.query.one(question, inputs, self.embeds)
         search: Search = no_more
         for step in (self.first, self.collapse, self.pages, self.rerank, self.select, self.filter):
             if step is not None:

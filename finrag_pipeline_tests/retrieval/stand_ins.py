@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from finrag_pipeline.language_models.protocol import Completion, Message, Request
-from finrag_pipeline.retrieval.component import Hit, Inputs, Learned
+from finrag_pipeline.retrieval.component import Hit, Inputs, Learned, Query
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.page_stage import PageHit
 from finrag_pipeline.retrieval.spaces import Scope
@@ -111,18 +111,17 @@ def give(corpus: Corpus, name: Hashable, tool: Any) -> None:
 
 def rank(
     system: RetrievalSystem,
-    question: str,
+    question: str | Query,
     corpus: Corpus,
     filings: Sequence[str] | None = None,
     pages: Sequence[int] | None = None,
     depth: int | None = None,
-    vector: np.ndarray | None = None,
     learned: Learned | None = None,
 ) -> list[Hit]:
     """What ``system`` ranks first in these filings and pages."""
     inputs = Inputs(corpus, learned or Learned())
     scope = Scope(None if filings is None else tuple(filings), None if pages is None else tuple(pages))
-    return system.search(question, inputs, scope, depth, vector)
+    return system.search(question, inputs, scope, depth)
 
 
 def resolver(*filings: str, years: tuple[int, ...] = ()) -> Any:

@@ -15,7 +15,7 @@ from finrag_pipeline.chunking.fixed import CHILD, parent_of
 from finrag_pipeline.chunking.registry import PARENT_CHILD, get_chunking
 from finrag_pipeline.embedding.tokens import pool_windows
 from finrag_pipeline.errors import LakeError, ModelError
-from finrag_pipeline.retrieval.component import Inputs, Learned
+from finrag_pipeline.retrieval.component import Inputs, Learned, Query
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.first_stages import Splade
 from finrag_pipeline.retrieval.fusion import HybridWeights, reciprocal_rank_fusion, weighted_fusion
@@ -149,7 +149,7 @@ class TestQueries:
         words = ["net income tax", "goodwill debt", "dividend margin", "cash flow", "never asked for"]
         corpus = corpus_of(indexed, {"passages": Written(lambda question, place: words[place])})
         (wanted,) = pool_windows(indexed.encoder.embed(words[:count]), [count])
-        expected = rank(SYSTEMS["dense"], "whatever", corpus, vector=wanted)
+        expected = rank(SYSTEMS["dense"], Query("whatever", "whatever", (wanted,)), corpus)
         found = rank(SYSTEMS[name], QUESTION, corpus)
         assert ids(found) == ids(expected)
         assert [hit.score for hit in found] == pytest.approx([hit.score for hit in expected], abs=1e-6)
