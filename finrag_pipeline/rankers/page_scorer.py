@@ -22,7 +22,7 @@ from finrag_pipeline.rankers import SCORER_VERSION
 from finrag_pipeline.rankers.card import KeptModel
 from finrag_pipeline.rankers.loop import Batch, Run, Validation, bf16_on_gpu
 from finrag_pipeline.rankers.pairs import Pair, Place, Question, draw_rows
-from finrag_pipeline.rankers.recipe import FineTuning, base_length
+from finrag_pipeline.rankers.recipe import FineTuning
 from finrag_pipeline.rankers.texts import UNSEEN, PageTexts, flatten, page_scores
 from finrag_pipeline.rankers.validation import AllPages, PagesOf, Recall, gold_places, recall, sampled
 from finrag_pipeline.retrieval.page_stage import PageHit
@@ -157,7 +157,7 @@ class PageScorerRecipe(FineTuning):
 
     def load(self, folder: Path) -> SentenceTransformer:
         """The model of a folder, to be trained."""
-        return load_bi_encoder(folder, base_length(self.settings, self.training))
+        return load_bi_encoder(folder, self.length)
 
     def pages_to_search(self, questions: Sequence[Question]) -> PagesOf:
         """Pages of the filings of validation questions, by filing; of long filings some are drawn."""

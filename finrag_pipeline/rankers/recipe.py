@@ -141,10 +141,28 @@ class FineTuning(Recipe):
     def tested(self, card: dict[str, Any]) -> Recall | None:
         """Page recall of the model with this card on the tested questions; None without any."""
 
+    @cached_property
+    def base(self) -> EncoderSettings:
+        """The model that training starts from, as the settings of an encoder."""
+        encoder, training = self.settings.encoder, self.training
+        if training.base is None:
+            return encoder
+        return encoder.model_copy(update={"name": training.base, "revision": training.revision})
+
+    @cached_property
+    def length(self) -> int:
+        """Tokens of an input that the model reads, special ones included.
+
+        Raises:
+            ModelError: the base is not to be had.
+        """
+        config = read_config(model_folder(self.base.name, self.base.revision))
+        return usable_length(config, self.training.max_tokens)
+
     @property
     def text_tokens(self) -> int:
         """Longest text of a page, special tokens included."""
-        return base_length(self.settings, self.training)
+        return self.length
 
     @property
     def read(self) -> dict[str, Any]:
@@ -167,18 +185,17 @@ class FineTuning(Recipe):
 
     @cached_property
     def _texts(self) -> PageTexts:
-        base = base_encoder(self.settings, self.training)
-        return PageTexts(self.lake, self.training, base, self.text_tokens)
+        return PageTexts(self.lake, self.training, self.base, self.text_tokens)
 
     @cached_property
-    def _base(self) -> list[Any]:
+    def _base_fingerprint(self) -> str:
+        """Weights and tokenizer of the base, whatever arithmetic the encoder runs at."""
+        return encoder_fingerprint(self.base.model_copy(update={"precision": "fp32"}))
+
+    @cached_property
+    def _made_of(self) -> list[Any]:
         """What every model of these settings is made from."""
-        return [
-            self.version,
-            base_fingerprint(self.settings, self.training),
-            base_length(self.settings, self.training),
-            self._deciding,
-        ]
+        return [self.version, self._base_fingerprint, self.length, self._deciding]
 
     @property
     def _deciding(self) -> dict[str, Any]:
@@ -201,7 +218,7 @@ class FineTuning(Recipe):
         profiles = [self.lake.info("page_profiles", {"filing": filing}) for filing in self._seen]
         return fingerprint(
             self.kind,
-            *self._base,
+            *self._made_of,
             self.pretraining_fingerprint if self.training.pretraining else None,
             asked,
             self.policy,
@@ -222,7 +239,7 @@ class FineTuning(Recipe):
         """What the pre-trained model is made from: base, files of the clean rows, settings and seed."""
         return fingerprint(
             f"{self.kind}_pretraining",
-            *self._base,
+            *self._made_of,
             [self.training.pretraining_epochs, self.training.pretraining_rows],
             clean_files(Path(self.training.pretraining or "")),
             self.settings.seed,
@@ -242,8 +259,7 @@ class FineTuning(Recipe):
             ModelError: the base is not to be had.
         """
         training, seed = self.training, self.settings.seed
-        base = base_encoder(self.settings, training)
-        start = model_folder(base.name, base.revision)
+        start = model_folder(self.base.name, self.base.revision)
         if training.pretraining is None:
             return start
         folder = self.pretraining_folder
@@ -299,7 +315,7 @@ class FineTuning(Recipe):
         The card says ``told``, besides where the model comes from and how its training went, whose state is
         forgotten once the model is kept. ``questions`` on ``pages`` of their filings are the validation.
         """
-        settings, training, seed = self.settings, self.training, self.settings.seed
+        training, seed = self.training, self.settings.seed
         checkpoints = Checkpoints(self.lake, folder[2], training.checkpoint_seconds, folder[1])
         validation = (questions, pages) if questions else None
         model = self.load(start)
@@ -307,14 +323,14 @@ class FineTuning(Recipe):
         card = {
             "made_from": folder[2],
             "version": self.version,
-            "base": base_encoder(settings, training).name,
-            "base_fingerprint": base_fingerprint(settings, training),
+            "base": self.base.name,
+            "base_fingerprint": self._base_fingerprint,
             "data_hash": fingerprint([(pair.question, pair.positive, pair.negatives) for pair in pairs]),
             "pairs": len(pairs),
             "seed": seed,
             "text": training.text,
             "max_characters": training.max_characters,
-            "max_tokens": base_length(settings, training),
+            "max_tokens": self.length,
             **self.read,
             "hyper_parameters": self._deciding,
             "loss": self.loss,
@@ -367,25 +383,3 @@ def pretrained(
     if not train and kept_card(lake, recipe.pretraining_folder) is None:
         return None
     return recipe.start(progress)
-
-
-def base_encoder(settings: Settings, training: TrainingSettings) -> EncoderSettings:
-    """The model that ``training`` starts from, as the settings of an encoder."""
-    if training.base is None:
-        return settings.encoder
-    return settings.encoder.model_copy(update={"name": training.base, "revision": training.revision})
-
-
-def base_length(settings: Settings, training: TrainingSettings) -> int:
-    """Tokens of an input that a model trained from the base reads, special tokens included.
-
-    Raises:
-        ModelError: the base is not to be had.
-    """
-    base = base_encoder(settings, training)
-    return usable_length(read_config(model_folder(base.name, base.revision)), training.max_tokens)
-
-
-def base_fingerprint(settings: Settings, training: TrainingSettings) -> str:
-    """Weights and tokenizer of the base, whatever arithmetic the encoder runs at."""
-    return encoder_fingerprint(base_encoder(settings, training).model_copy(update={"precision": "fp32"}))

@@ -23,7 +23,7 @@ from finrag_pipeline.rankers import RERANKER_TRAINING_VERSION
 from finrag_pipeline.rankers.card import KeptModel
 from finrag_pipeline.rankers.loop import Batch, Run, Validation, bf16_on_gpu
 from finrag_pipeline.rankers.pairs import Pair, Place, Question, draw_rows
-from finrag_pipeline.rankers.recipe import FineTuning, base_length
+from finrag_pipeline.rankers.recipe import FineTuning
 from finrag_pipeline.rankers.texts import PageTexts, flatten, page_scores
 from finrag_pipeline.rankers.validation import CandidatePages, Recall, likely_pieces
 from finrag_pipeline.reranking.cross_encoder import CrossEncoderReranker
@@ -150,8 +150,7 @@ class RerankerRecipe(FineTuning):
     @property
     def text_tokens(self) -> int:
         """Tokens of a pair that a text may take; the question needs the others."""
-        length = base_length(self.settings, self.training)
-        return length - min(self.training.question_tokens, length // 2)
+        return self.length - min(self.training.question_tokens, self.length // 2)
 
     @property
     def read(self) -> dict[str, Any]:
@@ -160,7 +159,7 @@ class RerankerRecipe(FineTuning):
 
     def load(self, folder: Path) -> CrossEncoder:
         """The model of a folder, to be trained."""
-        return load_cross_encoder(folder, base_length(self.settings, self.training), self.settings.seed)
+        return load_cross_encoder(folder, self.length, self.settings.seed)
 
     def tested(self, card: dict[str, Any]) -> Recall | None:
         """Page recall on the tested questions among likely pages of their filings; None without any."""
