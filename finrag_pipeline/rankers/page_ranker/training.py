@@ -45,20 +45,8 @@ def page_examples(
     return examples
 
 
-def training_fingerprint(
-    questions: Sequence[Question], library: PageLibrary, known: Sequence[str], seed: int
-) -> str:
-    """What a page ranker is made from: questions and gold pages, pages of the corpus, code and seed."""
-    asked = [
-        (question["question_id"], question["question"], question["filing"], sorted(question["gold_pages"]))
-        for question in questions
-    ]
-    versions = (RANKER_VERSION, PROFILES_VERSION, RESOLVER_VERSION, encoder_version())
-    return fingerprint("page_ranker", versions, asked, library.fingerprint(known), seed)
-
-
 def card_of(questions: Sequence[Question], made_from: str) -> dict[str, Any]:
-    """What the card of a page ranker with a `training_fingerprint` says of what it was trained on."""
+    """What the card of a page ranker with a fingerprint says of what it was trained on."""
     return {
         "made_from": made_from,
         "version": RANKER_VERSION,
@@ -108,7 +96,13 @@ class PageRankerRecipe(Recipe):
     @cached_property
     def fingerprint(self) -> str:
         """What it is made from: questions and gold pages, pages of the corpus, code and seed."""
-        return training_fingerprint(self.learned, self.examples.library, self.filings, self.settings.seed)
+        asked = [
+            (row["question_id"], row["question"], row["filing"], sorted(row["gold_pages"]))
+            for row in self.learned
+        ]
+        versions = (RANKER_VERSION, PROFILES_VERSION, RESOLVER_VERSION, encoder_version())
+        pages = self.examples.library.fingerprint(self.filings)
+        return fingerprint("page_ranker", versions, asked, pages, self.settings.seed)
 
     @classmethod
     def part_fingerprint(cls, recipes: Sequence[Self]) -> str:

@@ -19,7 +19,6 @@ from finrag_pipeline.rankers.page_ranker.training import (
     PageRankerRecipe,
     card_of,
     page_examples,
-    training_fingerprint,
 )
 from finrag_pipeline.resolver.resolver import RankedFiling, Resolution, load_resolver
 from finrag_pipeline.settings import Settings
@@ -65,8 +64,11 @@ class TestFingerprint:
         seed: int = 13,
         known: tuple[str, ...] = ("F0",),
     ) -> str:
-        library: Any = SimpleNamespace(fingerprint=lambda filings: f"{pages} {filings}")
-        return training_fingerprint(questions, library, known, seed)
+        library = SimpleNamespace(fingerprint=lambda filings: f"{pages} {filings}")
+        nothing: Any = None
+        examples: Any = SimpleNamespace(library=library)
+        recipe = PageRankerRecipe(nothing, Settings(seed=seed), questions, (), known, examples=examples)
+        return recipe.fingerprint
 
     def test_the_same_for_the_same(self) -> None:
         assert self.of(QUESTIONS) == self.of([dict(question) for question in QUESTIONS])
