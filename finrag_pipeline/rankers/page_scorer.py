@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
     from finrag_pipeline.retrieval.corpus import Corpus
+    from finrag_pipeline.retrieval.spaces import Scope
 
 EMBED_BATCH = 64
 """Texts per forward pass where nothing is learned."""
@@ -239,22 +240,15 @@ class PageScorerRanker(KeptModel):
             ]
         return sorted(scored, key=lambda one: -one[1])[:depth]
 
-    def rank_pages(
-        self,
-        question: str,
-        corpus: Corpus,
-        filings: Sequence[str] | None,
-        pages: Sequence[int] | None,
-        depth: int,
-    ) -> list[PageHit]:
+    def rank_pages(self, question: str, corpus: Corpus, scope: Scope, depth: int) -> list[PageHit]:
         """See `PageRanker.rank_pages`."""
-        names = corpus.filings if filings is None else sorted(set(filings) & set(corpus.filings))
-        chosen = pages if filings is not None else None
+        among = corpus.filings if scope.filings is None else set(scope.filings) & set(corpus.filings)
+        pages = None if scope.filings is None else scope.pages
         return [
             PageHit(filing, page, score, f"page scorer: cosine {score:.2f}")
             if score > UNSEEN
             else PageHit(filing, page, score, "page scorer: no text on the page")
-            for (filing, page), score in self.rank(question, names, chosen, depth)
+            for (filing, page), score in self.rank(question, sorted(among), pages, depth)
         ]
 
     def recall(self, questions: Sequence[Question], filings: Sequence[str]) -> Recall | None:

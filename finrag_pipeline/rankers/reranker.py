@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
 
     from finrag_pipeline.retrieval.corpus import Corpus
+    from finrag_pipeline.retrieval.spaces import Scope
 
 VARIABLE = "FINRAG_RERANKER_TRAINING__BASE"
 
@@ -244,16 +245,9 @@ class RerankedPages:
         """Questions of the benchmark that either model learned from."""
         return list(dict.fromkeys([*self.ranker.question_ids, *self.reranker.question_ids]))
 
-    def rank_pages(
-        self,
-        question: str,
-        corpus: Corpus,
-        filings: Sequence[str] | None,
-        pages: Sequence[int] | None,
-        depth: int,
-    ) -> list[PageHit]:
+    def rank_pages(self, question: str, corpus: Corpus, scope: Scope, depth: int) -> list[PageHit]:
         """The first ``depth`` pages for a question, best first; see `PageRanker.rank_pages`."""
-        hits = self.ranker.rank_pages(question, corpus, filings, pages, max(depth, self.pages))
+        hits = self.ranker.rank_pages(question, corpus, scope, max(depth, self.pages))
         head = hits[: self.pages]
         scores = self.reranker.scores(question, [(hit.filing, hit.page) for hit in head])
         order = np.argsort(-scores, kind="stable").tolist()

@@ -39,17 +39,11 @@ class PageHit:
 class PageRanker(LearnedModel, Protocol):
     """Ranks pages for a question."""
 
-    def rank_pages(
-        self,
-        question: str,
-        corpus: Corpus,
-        filings: Sequence[str] | None,
-        pages: Sequence[int] | None,
-        depth: int,
-    ) -> list[PageHit]:
+    def rank_pages(self, question: str, corpus: Corpus, scope: Scope, depth: int) -> list[PageHit]:
         """The first ``depth`` pages for a question, best first, no page twice.
 
-        The search is restricted to filings, and together with them to zero-based pages, where they are given.
+        The search is restricted to the filings of the scope, and together with them to its pages, where they
+        are given; single pages (``locations``) are not looked at.
         """
 
 
@@ -91,7 +85,7 @@ class PageStage(Component):
         if problem := PageStage.problem(self, inputs):
             raise ModelError(problem, "Train it first, or choose another system: finrag systems.")
         ranker = cast(PageRanker, inputs.learned.models[self.model])
-        return ranker.rank_pages(query.question, inputs.corpus, scope.filings, scope.pages, depth)
+        return ranker.rank_pages(query.question, inputs.corpus, scope, depth)
 
 
 @dataclass(frozen=True)

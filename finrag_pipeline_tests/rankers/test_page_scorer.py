@@ -13,6 +13,7 @@ from finrag_pipeline.rankers.card import kept_folder, load_card, save_model
 from finrag_pipeline.rankers.page_scorer import PageScorerRanker, embed_texts, load_bi_encoder
 from finrag_pipeline.retrieval.component import Learned
 from finrag_pipeline.retrieval.page_stage import InsidePages
+from finrag_pipeline.retrieval.spaces import Scope
 from finrag_pipeline.retrieval.systems import SYSTEMS
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
@@ -57,14 +58,16 @@ class TestRanking:
     def test_restrictions_hold_before_the_depth(self, indexed: IndexedLake, ranker: PageScorerRanker) -> None:
         corpus = indexed_corpus(indexed)
         question = indexed.questions[0]["question"]
-        everything = ranker.rank_pages(question, corpus, None, None, 99)
+        everything = ranker.rank_pages(question, corpus, Scope(), 99)
         assert len({(hit.filing, hit.page) for hit in everything}) == len(everything) == 20
-        assert ranker.rank_pages(question, corpus, None, [1], 4) == everything[:4], "pages count with filings"
-        inside = ranker.rank_pages(question, corpus, [indexed.filings[1], "unknown"], [1, 3, 77], 9)
+        assert ranker.rank_pages(question, corpus, Scope(None, (1,)), 4) == everything[:4], (
+            "pages count with filings"
+        )
+        inside = ranker.rank_pages(question, corpus, Scope((indexed.filings[1], "unknown"), (1, 3, 77)), 9)
         assert inside == [
             hit for hit in everything if hit.filing == indexed.filings[1] and hit.page in (1, 3)
         ]
-        assert ranker.rank_pages(question, corpus, [], None, 9) == []
+        assert ranker.rank_pages(question, corpus, Scope(()), 9) == []
         assert everything[0].why.startswith("page scorer: cosine ")
 
     def test_pages_are_embedded_once(

@@ -22,6 +22,7 @@ from finrag_pipeline.rankers.reranker import (
 )
 from finrag_pipeline.rankers.validation import likely_pieces
 from finrag_pipeline.reranking.cross_encoder import CrossEncoderReranker
+from finrag_pipeline.retrieval.spaces import Scope
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.rankers.corpus import write_corpus
@@ -106,7 +107,7 @@ class Scored:
 def reranked(values: Sequence[float], pages: int = 20, k: int = 1, depth: int = 100) -> list[Any]:
     ranker = FixedPages([("F", page) for page in range(len(values))], question_ids=("a", "b"))
     nothing: Any = None
-    return RerankedPages(ranker, Scored(values), pages, k).rank_pages("q", nothing, None, None, depth)
+    return RerankedPages(ranker, Scored(values), pages, k).rank_pages("q", nothing, Scope(), depth)
 
 
 class TestRerankedPages:

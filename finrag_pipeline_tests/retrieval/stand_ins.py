@@ -27,15 +27,9 @@ class FixedPages:
     asked: list[tuple[Any, ...]] = field(default_factory=list)
     question_ids: Sequence[str] = ()
 
-    def rank_pages(
-        self,
-        question: str,
-        corpus: Corpus,
-        filings: Sequence[str] | None,
-        pages: Sequence[int] | None,
-        depth: int,
-    ) -> list[PageHit]:
+    def rank_pages(self, question: str, corpus: Corpus, scope: Scope, depth: int) -> list[PageHit]:
         """The pages, best first."""
+        filings, pages = scope.filings, scope.pages
         self.asked.append((question, filings, pages, depth))
         allowed = [
             (filing, page)

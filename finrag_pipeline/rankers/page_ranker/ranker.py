@@ -18,6 +18,7 @@ from finrag_pipeline.rankers.page_ranker.needs import QuestionNeeds
 from finrag_pipeline.rankers.page_ranker.question_encoder import question_encoder
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.page_stage import PageHit
+from finrag_pipeline.retrieval.spaces import Scope
 from finrag_pipeline.storage.fingerprints import fingerprint
 
 STATEMENT_NAMES = {
@@ -65,25 +66,18 @@ class LearnedPageRanker:
         own = self._own.card["question_ids"] if self._own else []
         return [*own, *general_model().card["question_ids"]]
 
-    def rank_pages(
-        self,
-        question: str,
-        corpus: Corpus,
-        filings: Sequence[str] | None,
-        pages: Sequence[int] | None,
-        depth: int,
-    ) -> list[PageHit]:
-        """See `PageRanker.rank_pages`; without ``filings``, those that the resolver reads are searched."""
+    def rank_pages(self, question: str, corpus: Corpus, scope: Scope, depth: int) -> list[PageHit]:
+        """See `PageRanker.rank_pages`; without filings, those that the resolver reads are searched."""
         encode = question_encoder(corpus.encoder)
         candidates = read_candidates(
-            question, encode, self._library, corpus.resolver, corpus.filings, filings
+            question, encode, self._library, corpus.resolver, corpus.filings, scope.filings
         )
         if not len(candidates.pages):
             return []
         general = general_model()
         scores = self._own.scores(candidates, general) if self._own else general.scores(candidates)
-        if pages is not None:
-            scores = np.where(np.isin(candidates.pages, list(pages)), scores, -np.inf)
+        if scope.pages is not None:
+            scores = np.where(np.isin(candidates.pages, scope.pages), scores, -np.inf)
         order = np.argsort(-scores, kind="stable")
         likely = [found.filing for found in candidates.resolution.filings if found.score >= LIKELY]
         order = show_every_filing(order, candidates.filings, likely)[:depth]

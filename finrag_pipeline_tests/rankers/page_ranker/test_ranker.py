@@ -18,6 +18,7 @@ from finrag_pipeline.rankers.page_ranker.ranker import LearnedPageRanker, page_r
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.rankers.registry import load_page_ranker, trained_models
 from finrag_pipeline.retrieval.corpus import Corpus
+from finrag_pipeline.retrieval.spaces import Scope
 from finrag_pipeline.schemas import FOLDS
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.indexed_lake import PAGES, IndexedLake
@@ -85,13 +86,13 @@ class TestRanking:
     def test_a_question_about_a_company_is_searched_in_its_filing(
         self, ranker: LearnedPageRanker, corpus: Corpus, trained: IndexedLake
     ) -> None:
-        hits = ranker.rank_pages(ASKED, corpus, None, None, 50)
+        hits = ranker.rank_pages(ASKED, corpus, Scope(), 50)
         assert {hit.filing for hit in hits} == {trained.filings[0]}
         assert sorted(hit.page for hit in hits) == list(range(PAGES)), "every page once"
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
     def test_reasons_tell_the_page_and_the_filing(self, ranker: LearnedPageRanker, corpus: Corpus) -> None:
-        why = {hit.page: hit.why for hit in ranker.rank_pages(ASKED, corpus, None, None, 50)}
+        why = {hit.page: hit.why for hit in ranker.rank_pages(ASKED, corpus, Scope(), 50)}
         assert why[GOODWILL_PAGE].startswith("balance sheet (asked for); shows goodwill of FY2020")
         assert why[GOODWILL_PAGE + 1].startswith("similar words")
         assert all("filed by " in text for text in why.values())
@@ -99,37 +100,37 @@ class TestRanking:
     def test_a_question_without_company_is_searched_everywhere(
         self, ranker: LearnedPageRanker, corpus: Corpus
     ) -> None:
-        hits = ranker.rank_pages("goodwill of the whole industry", corpus, None, None, 1000)
+        hits = ranker.rank_pages("goodwill of the whole industry", corpus, Scope(), 1000)
         assert len(hits) == len({(hit.filing, hit.page) for hit in hits}) == PAGES * len(corpus.filings)
 
     def test_so_many_and_no_more(self, ranker: LearnedPageRanker, corpus: Corpus) -> None:
-        long = ranker.rank_pages(ASKED, corpus, None, None, 50)
-        assert ranker.rank_pages(ASKED, corpus, None, None, 2) == long[:2]
-        assert ranker.rank_pages(ASKED, corpus, None, None, 0) == []
+        long = ranker.rank_pages(ASKED, corpus, Scope(), 50)
+        assert ranker.rank_pages(ASKED, corpus, Scope(), 2) == long[:2]
+        assert ranker.rank_pages(ASKED, corpus, Scope(), 0) == []
 
     def test_restricted_to_filings(
         self, ranker: LearnedPageRanker, corpus: Corpus, trained: IndexedLake
     ) -> None:
         chosen = trained.filings[1:3]
-        hits = ranker.rank_pages(ASKED, corpus, chosen, None, 50)
+        hits = ranker.rank_pages(ASKED, corpus, Scope(tuple(chosen)), 50)
         assert {hit.filing for hit in hits} == set(chosen), "whatever company the question names"
         assert len(hits) == 2 * PAGES
-        assert ranker.rank_pages(ASKED, corpus, [], None, 50) == []
-        assert ranker.rank_pages(ASKED, corpus, ["NOPE"], None, 50) == []
+        assert ranker.rank_pages(ASKED, corpus, Scope(()), 50) == []
+        assert ranker.rank_pages(ASKED, corpus, Scope(("NOPE",)), 50) == []
 
     def test_restricted_to_pages(
         self, ranker: LearnedPageRanker, corpus: Corpus, trained: IndexedLake
     ) -> None:
-        filing = [trained.filings[0]]
-        inside = ranker.rank_pages(ASKED, corpus, filing, None, 50)
-        hits = ranker.rank_pages(ASKED, corpus, filing, [3, 1], 50)
+        filing = (trained.filings[0],)
+        inside = ranker.rank_pages(ASKED, corpus, Scope(filing), 50)
+        hits = ranker.rank_pages(ASKED, corpus, Scope(filing, (3, 1)), 50)
         assert [hit.page for hit in hits] == [hit.page for hit in inside if hit.page in (1, 3)]
-        assert ranker.rank_pages(ASKED, corpus, filing, [], 50) == []
-        assert ranker.rank_pages(ASKED, corpus, filing, [PAGES], 50) == []
+        assert ranker.rank_pages(ASKED, corpus, Scope(filing, ()), 50) == []
+        assert ranker.rank_pages(ASKED, corpus, Scope(filing, (PAGES,)), 50) == []
 
     @pytest.mark.parametrize("question", ["", " ", "?", "株式会社の売上", "\x00", "goodwill " * 3000])
     def test_questions_of_any_kind(self, ranker: LearnedPageRanker, corpus: Corpus, question: str) -> None:
-        hits = ranker.rank_pages(question, corpus, None, None, 3)
+        hits = ranker.rank_pages(question, corpus, Scope(), 3)
         assert len(hits) == 3 and all(np.isfinite(hit.score) for hit in hits)
 
     def test_other_features_than_those_it_learned(
@@ -137,7 +138,7 @@ class TestRanking:
     ) -> None:
         monkeypatch.setattr(ranker._own, "names", ("one",))
         with pytest.raises(ModelError):
-            ranker.rank_pages(ASKED, corpus, None, None, 3)
+            ranker.rank_pages(ASKED, corpus, Scope(), 3)
 
 
 def assign(lake: Lake, questions: list[dict], fold_of: Callable[[dict], int]) -> None:
@@ -171,7 +172,7 @@ class TestLoading:
         found = load_page_ranker(indexed.lake, indexed.settings, None)
         assert found is not None and found.question_ids == general_model().card["question_ids"]
         corpus = corpus_of(indexed)
-        (best, *_) = found.rank_pages(ASKED, corpus, None, None, 3)
+        (best, *_) = found.rank_pages(ASKED, corpus, Scope(), 3)
         assert (best.filing, best.page) == (indexed.filings[0], GOODWILL_PAGE)
 
     def test_a_filing_that_the_general_one_was_trained_on_is_not_measured(self, folded: IndexedLake) -> None:
