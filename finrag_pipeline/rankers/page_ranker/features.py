@@ -132,21 +132,21 @@ def question_features(
     queries = {"words": needs.words, "terms": (*needs.words, *needs.expansion()), "head": needs.head()}
     for query, names in (("words", FIELDS), ("terms", FIELDS), ("head", ("head",))):
         for name in names:
-            found = lexical_scores(pages.terms[name], queries[query])
-            features[f"bm25_{query}_{name}"] = relative(found.bm25)
-            features[f"bm25_{query}_{name}_rank"] = rank_feature(found.bm25)
-            features[f"cover_{query}_{name}"] = found.coverage
+            bm25, coverage, passage = lexical_scores(pages.terms[name], queries[query])
+            features[f"bm25_{query}_{name}"] = relative(bm25)
+            features[f"bm25_{query}_{name}_rank"] = rank_feature(bm25)
+            features[f"cover_{query}_{name}"] = coverage
             if name == "body":
-                features[f"bm25_{query}_{name}_near"] = neighbours(relative(found.bm25))
-                features[f"passage_{query}"] = found.passage
-                features[f"passage_{query}_rank"] = rank_feature(found.passage)
+                features[f"bm25_{query}_{name}_near"] = neighbours(relative(bm25))
+                features[f"passage_{query}"] = passage
+                features[f"passage_{query}_rank"] = rank_feature(passage)
     for query in ("words", "terms"):
-        best = label_scores(pages.labels, queries[query])
-        features[f"label_{query}"] = best.similarity
-        features[f"label_{query}_relative"] = relative(best.similarity)
-        features[f"label_{query}_rank"] = rank_feature(best.similarity)
-        features[f"label_{query}_cover"] = best.coverage
-        features[f"label_{query}_contained"] = best.contained
+        similarity, coverage, contained = label_scores(pages.labels, queries[query])
+        features[f"label_{query}"] = similarity
+        features[f"label_{query}_relative"] = relative(similarity)
+        features[f"label_{query}_rank"] = rank_feature(similarity)
+        features[f"label_{query}_cover"] = coverage
+        features[f"label_{query}_contained"] = contained
     for name in FIELDS:
         pairs = pair_coverage(pages.terms[name], needs.words)
         features[f"pairs_{name}"] = pairs

@@ -78,26 +78,12 @@ def page_terms(texts: Sequence[Sequence[str]]) -> PageTerms:
     return PageTerms(vocabulary, tokens, pages, sizes.astype(np.float32), order, starts, halves, first_halves)
 
 
-@dataclass(frozen=True)
-class LexicalScores:
-    """Evidence of a query on each page, arrays of shape (pages,).
+def lexical_scores(pages: PageTerms, query: Sequence[str]) -> np.ndarray:
+    """Evidence of a query on every page of a filing, shape (3, pages), float32.
 
-    Attributes:
-        bm25: Okapi BM25.
-        coverage: share of the query's idf that the page holds, in [0, 1].
-        passage: the same share within the best passage of the page.
-    """
-
-    bm25: np.ndarray
-    coverage: np.ndarray
-    passage: np.ndarray
-
-
-def lexical_scores(pages: PageTerms, query: Sequence[str]) -> LexicalScores:
-    """Score every page of a filing for a query.
-
-    Okapi BM25 with `idf` over the pages of the filing. Terms that the filing lacks count in the coverage like
-    its rarest ones.
+    Okapi BM25 with `idf` over the pages of the filing; the share of the query's idf that a page holds, in
+    [0, 1], its coverage; and the same share within the best passage of the page. Terms that the filing lacks
+    count in the coverage like its rarest ones.
     """
     count = len(pages.lengths)
     bm25, held = np.zeros(count), np.zeros(count)
@@ -121,12 +107,9 @@ def lexical_scores(pages: PageTerms, query: Sequence[str]) -> LexicalScores:
         passages[np.unique(np.concatenate([inside, inside + 1]))] += weight
     total += missing * rarest
     if total <= 0:
-        zero = np.zeros(count, np.float32)
-        return LexicalScores(zero, zero, zero)
+        return np.zeros((3, count), np.float32)
     best = np.maximum.reduceat(passages, pages.first_halves[:-1])
-    return LexicalScores(
-        bm25.astype(np.float32), (held / total).astype(np.float32), (best / total).astype(np.float32)
-    )
+    return np.array([bm25, held / total, best / total], np.float32)
 
 
 def pair_coverage(pages: PageTerms, query: Sequence[str]) -> np.ndarray:
@@ -173,21 +156,6 @@ class PageLabels:
     count: int
 
 
-@dataclass(frozen=True)
-class LabelScores:
-    """How well the best label of each page agrees with a query, arrays of shape (pages,), in [0, 1].
-
-    Attributes:
-        similarity: cosine of the two sets of terms, weighed by the root of their idf.
-        coverage: share of the query's idf that one label holds.
-        contained: share of the idf of a label of several terms that the query holds.
-    """
-
-    similarity: np.ndarray
-    coverage: np.ndarray
-    contained: np.ndarray
-
-
 def read_labels(texts: Sequence[Sequence[str]], stemmed: Sequence[Sequence[Sequence[str]]]) -> PageLabels:
     """Labels of each page of a filing, printed and as terms; a page has one of those with the same terms."""
     found: dict[tuple[int, tuple[str, ...]], str] = {}
@@ -214,13 +182,15 @@ def read_labels(texts: Sequence[Sequence[str]], stemmed: Sequence[Sequence[Seque
     )
 
 
-def label_scores(labels: PageLabels, query: Sequence[str]) -> LabelScores:
-    """Score the labels of every page for a query.
+def label_scores(labels: PageLabels, query: Sequence[str]) -> np.ndarray:
+    """How well the best label of every page agrees with a query, shape (3, pages), float32, in [0, 1].
 
-    The idf of a term is over the pages whose labels hold it, as in `lexical_scores`; a term that no label
-    holds counts like the rarest one.
+    Their similarity is the cosine of the two sets of terms, weighed by the root of their idf; their coverage
+    the share of the query's idf that one label holds; and then the share of the idf of a label of several
+    terms that the query holds. The idf of a term is over the pages whose labels hold it, as in
+    `lexical_scores`; a term that no label holds counts like the rarest one.
     """
-    similarity, coverage, contained = np.zeros((3, labels.count))
+    similarity, coverage, contained = scores = np.zeros((3, labels.count))
     shared, total = _shared_idf(labels, query)
     if total > 0:
         hit = np.flatnonzero(shared)
@@ -228,13 +198,13 @@ def label_scores(labels: PageLabels, query: Sequence[str]) -> LabelScores:
         np.maximum.at(similarity, pages, shared / np.sqrt(total * weights))
         np.maximum.at(coverage, pages, shared / total)
         np.maximum.at(contained, pages, np.where(labels.several[hit], shared / weights, 0.0))
-    return LabelScores(*(scores.astype(np.float32) for scores in (similarity, coverage, contained)))
+    return scores.astype(np.float32)
 
 
 def closest_label(labels: PageLabels, query: Sequence[str], page: int, least: float) -> str | None:
     """The label of a zero-based page that agrees best with a query, as printed.
 
-    None where none has at least the similarity ``least`` (see `LabelScores`).
+    None where none has at least the similarity ``least`` (see `label_scores`).
     """
     shared, total = _shared_idf(labels, query)
     own = np.flatnonzero((labels.pages == page) & (shared > 0))

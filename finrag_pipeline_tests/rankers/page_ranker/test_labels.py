@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -26,6 +27,16 @@ def stemmed(*pages: list[list[str]]) -> PageLabels:
     return read_labels([[" ".join(label) for label in page] for page in pages], pages)
 
 
+class Scores(NamedTuple):
+    similarity: np.ndarray
+    coverage: np.ndarray
+    contained: np.ndarray
+
+
+def scored(labels: PageLabels, query: list[str]) -> Scores:
+    return Scores(*label_scores(labels, query))
+
+
 def idf(pages: int, df: int) -> float:
     return math.log1p((pages - df + 0.5) / (df + 0.5))
 
@@ -43,7 +54,7 @@ class TestReading:
         assert labels.pages.tolist() == [0]
 
     def test_a_filing_without_tables_has_no_labels(self) -> None:
-        scores = label_scores(printed([], []), ["sale"])
+        scores = scored(printed([], []), ["sale"])
         assert scores.similarity.tolist() == scores.coverage.tolist() == scores.contained.tolist() == [0, 0]
 
 
@@ -51,13 +62,13 @@ class TestScores:
     LABELS = stemmed([["finish", "good"], ["total"]], [["good", "sold", "cost"]], [], [["total"]])
 
     def test_the_label_that_says_just_what_is_asked_is_best(self) -> None:
-        scores = label_scores(self.LABELS, ["finish", "good"])
+        scores = scored(self.LABELS, ["finish", "good"])
         assert scores.similarity[0] == pytest.approx(1) and scores.contained[0] == pytest.approx(1)
         assert scores.coverage[0] == pytest.approx(1)
         assert 0 < scores.similarity[1] < 1 and scores.similarity[2:].tolist() == [0, 0]
 
     def test_values_are_those_of_the_formula(self) -> None:
-        scores = label_scores(self.LABELS, ["good", "cost"])
+        scores = scored(self.LABELS, ["good", "cost"])
         good, one = idf(4, 2), idf(4, 1)
         assert scores.similarity[1] == pytest.approx(
             (good + one) / math.sqrt((good + one) * (good + 2 * one))
@@ -66,15 +77,15 @@ class TestScores:
         assert scores.coverage[0] == pytest.approx(good / (good + one))
 
     def test_a_label_of_one_term_is_contained_in_too_much_to_count(self) -> None:
-        scores = label_scores(self.LABELS, ["total", "sale"])
+        scores = scored(self.LABELS, ["total", "sale"])
         assert scores.contained.tolist() == [0, 0, 0, 0] and scores.similarity[3] > 0
 
     def test_a_term_that_no_label_holds_lowers_the_coverage(self) -> None:
-        alone = label_scores(self.LABELS, ["finish"]).coverage[0]
-        assert label_scores(self.LABELS, ["finish", "zebra"]).coverage[0] == pytest.approx(alone / 2)
+        alone = scored(self.LABELS, ["finish"]).coverage[0]
+        assert scored(self.LABELS, ["finish", "zebra"]).coverage[0] == pytest.approx(alone / 2)
 
     def test_an_empty_query_finds_nothing(self) -> None:
-        assert not label_scores(self.LABELS, []).similarity.any()
+        assert not scored(self.LABELS, []).similarity.any()
 
 
 class TestClosest:
@@ -97,7 +108,7 @@ class TestClosest:
     st.lists(st.sampled_from("abcdefgh")),
 )
 def test_scores_are_shares(labels: list[tuple[int, list[str]]], query: list[str]) -> None:
-    scores = label_scores(stemmed(*([words for at, words in labels if at == n] for n in range(5))), query)
+    scores = scored(stemmed(*([words for at, words in labels if at == n] for n in range(5))), query)
     for values in (scores.similarity, scores.coverage, scores.contained):
         assert values.shape == (5,) and values.dtype == np.float32
         assert (values >= 0).all() and (values <= 1 + 1e-6).all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from random import Random
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -12,12 +13,23 @@ from hypothesis import strategies as st
 
 from finrag_pipeline.rankers.page_ranker.lexical import (
     PASSAGE_TERMS,
+    PageTerms,
     lexical_scores,
     page_terms,
     pair_coverage,
 )
 
 Pages = list[list[str]]
+
+
+class Scores(NamedTuple):
+    bm25: np.ndarray
+    coverage: np.ndarray
+    passage: np.ndarray
+
+
+def scored(pages: PageTerms, query: list[str]) -> Scores:
+    return Scores(*lexical_scores(pages, query))
 
 
 def filler(count: int) -> list[str]:
@@ -29,21 +41,21 @@ class TestBm25:
         # N = 3, df = 1: idf = ln(1 + 2.5/1.5) = ln(8/3). Lengths 2, 2, 4; mean 8/3; k1 = 1.2, b = 0.75.
         # Page 0, tf = 2: norm = 1.2·(0.25 + 0.75·2/(8/3)) = 0.975; idf·2·2.2/2.975.
         pages = page_terms([["paint", "paint"], ["oil", "sand"], ["oil", "sand", "lime", "clay"]])
-        found = lexical_scores(pages, ["paint"]).bm25
+        found = scored(pages, ["paint"]).bm25
         assert found == pytest.approx([math.log(8 / 3) * 4.4 / 2.975, 0.0, 0.0], rel=1e-6)
         # 'oil', df = 2: idf = ln(1 + 1.5/2.5) = ln 1.6. Page 2: norm = 1.2·(0.25 + 0.75·1.5) = 1.65.
-        found = lexical_scores(pages, ["oil"]).bm25
+        found = scored(pages, ["oil"]).bm25
         assert found == pytest.approx(
             [0.0, math.log(1.6) * 2.2 / 1.975, math.log(1.6) * 2.2 / 2.65], rel=1e-6
         )
 
     def test_a_term_that_is_repeated_in_the_question_counts_once(self) -> None:
         pages = page_terms([["paint"], ["oil"]])
-        once, twice = (lexical_scores(pages, query).bm25 for query in (["paint"], ["paint", "paint"]))
+        once, twice = (scored(pages, query).bm25 for query in (["paint"], ["paint", "paint"]))
         assert np.array_equal(once, twice)
 
     def test_a_term_on_every_page_still_counts_for_the_page(self) -> None:
-        found = lexical_scores(page_terms([["the", "the"], ["the", "oil"]]), ["the"])
+        found = scored(page_terms([["the", "the"], ["the", "oil"]]), ["the"])
         assert found.bm25[0] > found.bm25[1] > 0
 
 
@@ -52,18 +64,18 @@ class TestCoverage:
         # df(paint) = 1: ln(1 + 1.5/1.5) = ln 2; df(oil) = 2: ln(1 + 0.5/2.5) = ln 1.2.
         pages = page_terms([["paint", "oil"], ["oil"]])
         share = math.log(1.2) / math.log(2.4)
-        assert lexical_scores(pages, ["paint", "oil"]).coverage == pytest.approx([1.0, share])
+        assert scored(pages, ["paint", "oil"]).coverage == pytest.approx([1.0, share])
 
     def test_what_the_filing_lacks_counts_like_its_rarest_term(self) -> None:
         pages = page_terms([["paint", "oil"], ["oil"]])
-        assert lexical_scores(pages, ["paint", "zebra"]).coverage == pytest.approx([0.5, 0.0])
+        assert scored(pages, ["paint", "zebra"]).coverage == pytest.approx([0.5, 0.0])
 
 
 class TestPassage:
     def test_terms_close_together_beat_terms_far_apart_on_a_page(self) -> None:
         near = ["paint", "oil", *filler(200)]
         far = ["paint", *filler(200), "oil"]
-        found = lexical_scores(page_terms([near, far]), ["paint", "oil"])
+        found = scored(page_terms([near, far]), ["paint", "oil"])
         assert found.coverage == pytest.approx([1.0, 1.0])
         assert found.passage == pytest.approx([1.0, 0.5])
 
@@ -71,16 +83,16 @@ class TestPassage:
     def test_two_neighbours_are_one_passage_wherever_they_stand(self, place: int) -> None:
         text = filler(200)
         page = [*text[:place], "paint", "oil", *text[place:]]
-        assert lexical_scores(page_terms([page, ["sand"]]), ["paint", "oil"]).passage[0] == 1.0
+        assert scored(page_terms([page, ["sand"]]), ["paint", "oil"]).passage[0] == 1.0
 
     def test_a_page_shorter_than_a_passage_is_one(self) -> None:
         pages = page_terms([["sand"], ["paint", *filler(PASSAGE_TERMS // 2 - 2), "oil"], ["sand", "paint"]])
-        found = lexical_scores(pages, ["paint", "oil"])
+        found = scored(pages, ["paint", "oil"])
         assert np.array_equal(found.passage, found.coverage)
         assert found.passage[1] == 1.0
 
     def test_no_passage_goes_over_the_end_of_a_page(self) -> None:
-        found = lexical_scores(page_terms([[*filler(60), "paint"], ["oil", *filler(60)]]), ["paint", "oil"])
+        found = scored(page_terms([[*filler(60), "paint"], ["oil", *filler(60)]]), ["paint", "oil"])
         assert found.passage == pytest.approx([0.5, 0.5])
 
 
@@ -104,12 +116,12 @@ class TestEmpty:
     @pytest.mark.parametrize("query", [[], ["zebra"], ["zebra", "lion"]])
     def test_nothing_found_is_zero(self, texts: Pages, query: list[str]) -> None:
         pages = page_terms(texts)
-        found = lexical_scores(pages, query)
+        found = scored(pages, query)
         for values in (found.bm25, found.coverage, found.passage, pair_coverage(pages, query)):
             assert values.shape == (len(texts),) and not values.any() and values.dtype == np.float32
 
     def test_empty_pages_between_others(self) -> None:
-        found = lexical_scores(page_terms([[], ["paint"], [], ["oil", "paint"], []]), ["oil"])
+        found = scored(page_terms([[], ["paint"], [], ["oil", "paint"], []]), ["oil"])
         assert found.passage.tolist() == found.coverage.tolist() == [0.0, 0.0, 0.0, 1.0, 0.0]
 
 
@@ -121,7 +133,7 @@ class TestProperties:
     @given(pages_of_words, st.lists(st.sampled_from("abcdxyz"), max_size=8))
     def test_ranges(self, texts: Pages, query: list[str]) -> None:
         pages = page_terms(texts)
-        found = lexical_scores(pages, query)
+        found = scored(pages, query)
         pairs = pair_coverage(pages, query)
         for values in (found.coverage, found.passage, pairs):
             assert values.shape == (len(texts),)
@@ -140,7 +152,7 @@ class TestProperties:
         order = list(range(len(texts)))
         random.shuffle(order)
         pages, shuffled = page_terms(texts), page_terms([texts[place] for place in order])
-        one, other = lexical_scores(pages, query), lexical_scores(shuffled, query)
+        one, other = scored(pages, query), scored(shuffled, query)
         for name in ("bm25", "coverage", "passage"):
             assert getattr(one, name)[order] == pytest.approx(getattr(other, name), abs=1e-6)
         assert pair_coverage(pages, query)[order] == pytest.approx(pair_coverage(shuffled, query), abs=1e-6)
