@@ -86,8 +86,9 @@ class CrossEncoderReranker:
         if not texts:
             return np.empty(0, np.float32)
         question = " ".join(question.split())
-        cache = ScoreCache(self._lake, self.fingerprint)
-        return cache.scores(question, texts, lambda missing: self._predicted(question, missing))
+        return kept_scores(
+            self._lake, self.fingerprint, question, texts, lambda missing: self._predicted(question, missing)
+        )
 
     def _predicted(self, question: str, texts: list[str]) -> np.ndarray:
         pairs = [(question, text) for text in texts]
@@ -114,43 +115,36 @@ def _named(name: str | None, settings: RerankerSettings) -> RerankerSettings:
     return settings.model_copy(update={"name": name, "revision": None})
 
 
-class ScoreCache:
-    """Scores of the model with a fingerprint in the lake, one small file per question."""
+def kept_scores(
+    lake: Lake, model: str, question: str, texts: Sequence[str], compute: Callable[[list[str]], np.ndarray]
+) -> np.ndarray:
+    """Scores of ``texts``, which may repeat, shape (texts,), float32, kept in a small file per question.
 
-    def __init__(self, lake: Lake, model: str) -> None:
-        self._lake = lake
-        self._model = model
+    ``compute`` is asked for those of distinct texts that the model, a fingerprint, has not scored yet, shape
+    (missing,).
 
-    def scores(
-        self, question: str, texts: Sequence[str], compute: Callable[[list[str]], np.ndarray]
-    ) -> np.ndarray:
-        """Scores of ``texts``, which may repeat, shape (texts,), float32.
+    Raises:
+        ModelError: the model gave something that is no number; nothing is kept then.
+    """
+    asked = text_hash(question)
+    path = lake.path(FOLDER, model, asked[:2], f"{asked}.json")
+    known = _read_scores(lake, path)
+    hashes = [text_hash(text) for text in texts]
+    missing = {h: text for h, text in zip(hashes, texts, strict=True) if h not in known}
+    if missing:
+        found = np.asarray(compute(list(missing.values())), np.float32)
+        if found.shape != (len(missing),) or not np.isfinite(found).all():
+            raise ModelError("The reranker returned scores that are not numbers.", "Choose another model.")
+        new = dict(zip(missing, found.tolist(), strict=True))
+        # Read again: another process may have added scores of the same question meanwhile. One that is lost
+        # all the same is computed again.
+        lake.write_json(path, {**_read_scores(lake, path), **new})
+        known.update(new)
+    return np.array([known[h] for h in hashes], np.float32)
 
-        ``compute`` is asked for those of distinct texts that are missing, shape (missing,).
 
-        Raises:
-            ModelError: the model gave something that is no number; nothing is kept then.
-        """
-        asked = text_hash(question)
-        path = self._lake.path(FOLDER, self._model, asked[:2], f"{asked}.json")
-        known = self._read(path)
-        hashes = [text_hash(text) for text in texts]
-        missing = {h: text for h, text in zip(hashes, texts, strict=True) if h not in known}
-        if missing:
-            found = np.asarray(compute(list(missing.values())), np.float32)
-            if found.shape != (len(missing),) or not np.isfinite(found).all():
-                raise ModelError(
-                    "The reranker returned scores that are not numbers.", "Choose another model."
-                )
-            new = dict(zip(missing, found.tolist(), strict=True))
-            # Read again: another process may have added scores of the same question meanwhile. One that
-            # is lost all the same is computed again.
-            self._lake.write_json(path, {**self._read(path), **new})
-            known.update(new)
-        return np.array([known[h] for h in hashes], np.float32)
-
-    def _read(self, path: str) -> dict[str, float]:
-        entries = self._lake.read_json(path)
-        if not isinstance(entries, dict):
-            return {}
-        return {h: s for h, s in entries.items() if isinstance(s, float) and math.isfinite(s)}
+def _read_scores(lake: Lake, path: str) -> dict[str, float]:
+    entries = lake.read_json(path)
+    if not isinstance(entries, dict):
+        return {}
+    return {h: s for h, s in entries.items() if isinstance(s, float) and math.isfinite(s)}
