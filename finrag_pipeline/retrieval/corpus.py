@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from finrag_pipeline.chunking.registry import FIXED, Chunking
 from finrag_pipeline.embedding.encoder import Encoder
+from finrag_pipeline.embedding.model_files import encoder_problem
 from finrag_pipeline.errors import LakeError, Problem
 from finrag_pipeline.retrieval.bm25 import BM25_VERSION, Bm25Index, RankBm25, kept_bm25
 from finrag_pipeline.retrieval.chunk_index import index_chunks, open_chunk_index, to_index
@@ -138,13 +139,7 @@ class Corpus:
     def encoder_problem(self) -> Problem | None:
         """Why the encoder cannot be had, for people; None when it can. Loads and fetches nothing."""
         encoder = self.settings.encoder
-
-        def look() -> Problem | None:
-            from finrag_pipeline.embedding import model_files
-
-            return model_files.encoder_problem(encoder)
-
-        return self.once(("problem of encoder", encoder.name), look)
+        return self.once(("problem of encoder", encoder.name), lambda: encoder_problem(encoder))
 
     @cached_property
     def _filing_ranges(self) -> dict[str, tuple[int, int]]:
