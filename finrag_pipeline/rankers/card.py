@@ -149,10 +149,12 @@ class KeptModel:
         folder = local_folder(self.lake, self.folder, self.card)
         return self.settings.encoder.model_copy(update={"name": str(folder), "revision": None})
 
-    def _read_as(self, training: TrainingSettings, tokens: int) -> PageTexts:
-        """Pages cut as the card says, not as the settings of today do; texts of ``tokens`` at most."""
-        read = {name: self.card[name] for name in ("text", "max_characters")}
-        return PageTexts(self.lake, training.model_copy(update=read), self._as_encoder, tokens)
+    @cached_property
+    def _texts(self) -> PageTexts:
+        """Pages cut as the card says, not as the settings of today do, by the model's own tokenizer."""
+        read = TrainingSettings(text=self.card["text"], max_characters=self.card["max_characters"])
+        tokens = self.card.get("text_tokens", self.card["max_tokens"])
+        return PageTexts(self.lake, read, self._as_encoder, tokens)
 
 
 def _again(folder: Folder) -> str:

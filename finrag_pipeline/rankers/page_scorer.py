@@ -23,7 +23,7 @@ from finrag_pipeline.rankers.card import KeptModel
 from finrag_pipeline.rankers.loop import Batch, Run, Validation, bf16_on_gpu
 from finrag_pipeline.rankers.pairs import Pair, Place, Question, draw_rows
 from finrag_pipeline.rankers.recipe import FineTuning
-from finrag_pipeline.rankers.texts import UNSEEN, PageTexts, flatten, page_scores
+from finrag_pipeline.rankers.texts import UNSEEN, flatten, page_scores
 from finrag_pipeline.rankers.validation import AllPages, PagesOf, Recall, gold_places, recall, sampled
 from finrag_pipeline.retrieval.page_stage import PageHit
 from finrag_pipeline.settings import EncoderSettings, PageScorerSettings
@@ -196,10 +196,6 @@ class PageScorerRanker(KeptModel):
     def _vector(self) -> Callable[[str], np.ndarray]:
         """Vector of a question, which is asked again for each search space."""
         return lru_cache(1)(self.encoder.embed_query)
-
-    @cached_property
-    def _texts(self) -> PageTexts:
-        return self._read_as(self.settings.page_scorer, self.card["max_tokens"])
 
     def _load(self, filings: Sequence[str]) -> None:
         """Vectors of the pages of filings, those that are missing in one go."""

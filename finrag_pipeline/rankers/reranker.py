@@ -24,7 +24,7 @@ from finrag_pipeline.rankers.card import KeptModel
 from finrag_pipeline.rankers.loop import Batch, Run, Validation, bf16_on_gpu
 from finrag_pipeline.rankers.pairs import Pair, Place, Question, draw_rows
 from finrag_pipeline.rankers.recipe import FineTuning
-from finrag_pipeline.rankers.texts import PageTexts, flatten, page_scores
+from finrag_pipeline.rankers.texts import flatten, page_scores
 from finrag_pipeline.rankers.validation import CandidatePages, Recall, likely_pieces
 from finrag_pipeline.reranking.cross_encoder import CrossEncoderReranker
 from finrag_pipeline.retrieval.fusion import reciprocal_rank_fusion
@@ -185,11 +185,6 @@ class TrainedReranker(KeptModel):
             batch_size=self.settings.reranker_training.prediction_batch_size,
         )
         return CrossEncoderReranker(how, self.lake)
-
-    @cached_property
-    def _texts(self) -> PageTexts:
-        # Windows are counted by the tokenizer that the model was saved with.
-        return self._read_as(self.settings.reranker_training, self.card["text_tokens"])
 
     def scores(self, question: str, places: Sequence[Place]) -> np.ndarray:
         """Score of each page, that of its best window; shape (pages,), float32; -inf without text.
