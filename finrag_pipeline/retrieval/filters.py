@@ -37,10 +37,6 @@ INCOME, POSITION, CASH = "income_statement", "financial_position", "cash_flows"
 STATEMENTS = (INCOME, POSITION, CASH)
 """The three statements of the guide, by the names of ``statement_facts``."""
 
-_P_AND_L = re.compile(
-    r"(?<![\w&])p ?& ?l(?!\w)|(?<!\w)income statement(?!\w)|(?<!\w)statement of operations(?!\w)"
-)
-
 
 def _compiled(*words: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{'|'.join(words)})(?!\w)")
@@ -60,8 +56,6 @@ def needed_statements(question: str) -> tuple[str, ...]:
         if pattern.search(text):
             return tuple(statement for statement in STATEMENTS if statement in statements)
     found = {statement for statement, pattern in _METRIC_PATTERNS.items() if pattern.search(text)}
-    if _P_AND_L.search(text):
-        found.add(INCOME)
     return tuple(statement for statement in STATEMENTS if statement in found) or STATEMENTS
 
 
