@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from finrag_pipeline.chunking.registry import CHUNKINGS, get_chunking
@@ -53,7 +54,7 @@ def chunking_variants(base: RetrievalSystem) -> Iterator[RetrievalSystem]:
     for suffix, kept in kinds.items():
         if kept and isinstance(base.first, Fusion):
             continue  # what a kind adds is seen on the rankings that are fused
-        row = _guide("4", "context-aware chunks" + suffix.replace("_", " "))
+        row = _guide("section 4", "context-aware chunks" + suffix.replace("_", " "))
         name = f"{base.name}_contextual{suffix}"
         what = ", ".join(kind.replace("_", " ") for kind in kept) if kept else "all context-aware chunks"
         system = replace(
@@ -106,24 +107,14 @@ def variant(
     )
 
 
-_PAPER = "Kobeissi & Langlais, oracle-based evaluation of financial retrieval"
 _BOTH = (Bm25(), Dense())
+_kim = partial(Source, "Kim et al., optimizing retrieval strategies for financial question answering")
+_guide = partial(Source, "Mixpeek technical guide")
+_own = partial(Source, "finrag_pipeline", "this project")
 
 
 def _paper(row: str, table: str = "Table 4") -> Source:
-    return Source(_PAPER, table, row)
-
-
-def _kim(stage: str, row: str) -> Source:
-    return Source("Kim et al., optimizing retrieval strategies for financial question answering", stage, row)
-
-
-def _guide(section: str, row: str) -> Source:
-    return Source("Mixpeek technical guide", f"section {section}", row)
-
-
-def _own(row: str) -> Source:
-    return Source("finrag_pipeline", "this project", row)
+    return Source("Kobeissi & Langlais, oracle-based evaluation of financial retrieval", table, row)
 
 
 SYSTEMS: dict[str, RetrievalSystem] = {
@@ -177,7 +168,7 @@ SYSTEMS: dict[str, RetrievalSystem] = {
         RetrievalSystem(
             "filtered_dense",
             "Dense in the filings asked about",
-            _guide("7", "company and fiscal year as hard filters"),
+            _guide("section 7", "company and fiscal year as hard filters"),
             Dense(),
             filter=NamedFilings(),
         ),
@@ -192,7 +183,7 @@ SYSTEMS: dict[str, RetrievalSystem] = {
         RetrievalSystem(
             "statement_aware",
             "Hybrid on the statements asked about",
-            _guide("6", "intelligent statement detection"),
+            _guide("section 6", "intelligent statement detection"),
             ReciprocalRanks(_BOTH),
             filter=NamedStatements(),
         ),
@@ -252,9 +243,9 @@ def _of(base: str, name: str, told: str, source: Source, **changes: Any) -> Retr
 
 _EXPANSION = _kim("pre-retrieval", "query expansion by a language model")
 _KEYWORDS = _kim("pre-retrieval", "keyword extraction")
-_BY_COMPANY = ("12.4", "company as a hard filter")
-_BY_YEAR = ("12.4", "fiscal year as a hard filter")
-_SEMANTIC, _BROAD = ("12.2", "semantic only"), ("12.2", "broad")
+_BY_COMPANY = ("section 12.4", "company as a hard filter")
+_BY_YEAR = ("section 12.4", "fiscal year as a hard filter")
+_SEMANTIC, _BROAD = ("section 12.2", "semantic only"), ("section 12.2", "broad")
 
 _NAMED_VARIANTS = (
     *(

@@ -72,9 +72,6 @@ SEEDS = (0, 1, 2)
 GENERAL_FILE = "general.json.xz"
 """The shipped model, made by ``python -m benchmarks.page_ranker``."""
 
-OWN_WEIGHT = 1.0
-"""Weight of a model of the lake's own questions beside the general one."""
-
 MOST_WEIGHED = 500
 """Pages of a question that all boosted models weigh, the best ones of the first model, where there are more
 than `MOST_PAGES`, as where a question names no company."""
@@ -143,7 +140,7 @@ class RankingModel:
         for kind in self.boosters:
             predicted = self._predict(kind, features)
             if general is not None and kind in general.boosters:
-                predicted = OWN_WEIGHT * predicted + general._predict(kind, features)
+                predicted = predicted + general._predict(kind, features)
             order = np.argsort(-predicted, kind="stable")
             ranks = np.empty(len(order))
             ranks[order] = np.arange(len(order))
