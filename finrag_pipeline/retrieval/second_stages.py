@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 SELECTION_VERSION = "1"
 """Changes with the prompt or the reading of the reply."""
 
-JUDGED = 10
-"""Documents that are shown to the model."""
-
 LONGEST = 4000
 """Characters of a document that are shown."""
 
@@ -48,29 +45,17 @@ _TASK = (
 _REPLY = re.compile(r"[TF](?:[\s,]*[TF])*")
 
 
-def select_documents(
-    model: LanguageModel, question: str, texts: Sequence[str], judged: int = JUDGED
-) -> tuple[tuple[int, ...], str | None]:
-    """Positions of those of the first ``judged`` documents that a model keeps; those after them are not kept.
+def select_documents(model: LanguageModel, question: str, texts: Sequence[str]) -> tuple[int, ...] | None:
+    """Positions of the documents that a model keeps.
 
-    Never nothing: where the reply is not one letter for each document, or all are F, the documents
-    stay as they are, and why is told beside them; None where the model chose.
+    None where the reply is of no use: it is not one letter for each document, or all are F.
 
     Raises:
         ModelError: the model gives no answer at all.
     """
-    shown = list(texts[:judged])
-    everything = tuple(range(len(shown)))
-    if not shown:
-        return everything, None
-    request = Request(selection_messages(question, shown), 0.0, 4 * len(shown) + 8, seed=0)
-    reply = model.complete(request).text
-    verdicts = read_verdicts(reply, len(shown))
-    if verdicts is None:
-        return everything, f"The reply is not {len(shown)} letters T or F: '{' '.join(reply.split())[:60]}'."
-    if not any(verdicts):
-        return everything, "The model would drop every document."
-    return tuple(position for position, keep in enumerate(verdicts) if keep), None
+    request = Request(selection_messages(question, texts), 0.0, 4 * len(texts) + 8, seed=0)
+    verdicts = read_verdicts(model.complete(request).text, len(texts)) or ()
+    return tuple(position for position, keep in enumerate(verdicts) if keep) or None
 
 
 def selection_messages(question: str, texts: Sequence[str]) -> list[Message]:
@@ -179,9 +164,9 @@ class LanguageModelSelection(Component):
         if not head:
             return head
         texts = [inputs.corpus.text(hit.chunk_id) for hit in head]
-        kept, problem = select_documents(language_model(inputs.corpus), query.question, texts, self.depth)
-        outcome = "not selected: the reply was of no use" if problem else "selected"
-        return [replace(head[n], why=f"{head[n].why}, {outcome}") for n in kept][:depth]
+        kept = select_documents(language_model(inputs.corpus), query.question, texts)
+        outcome = "selected" if kept else "not selected: the reply was of no use"
+        return [replace(head[n], why=f"{head[n].why}, {outcome}") for n in kept or range(len(head))][:depth]
 
 
 @dataclass(frozen=True)

@@ -56,23 +56,11 @@ class TestReply:
 
 class TestSelection:
     def test_the_documents_that_the_model_keeps_in_their_order(self) -> None:
-        selection = select_documents(_replies("T F T"), QUESTION, TEXTS)
-        assert selection == ((0, 2), None)
+        assert select_documents(_replies("T F T"), QUESTION, TEXTS) == (0, 2)
 
-    def test_never_nothing(self) -> None:
-        selection = select_documents(_replies("F F F"), QUESTION, TEXTS)
-        assert selection == ((0, 1, 2), "The model would drop every document.")
-
-    def test_a_malformed_reply_keeps_all_and_says_so(self) -> None:
-        selection = select_documents(_replies("The first\none."), QUESTION, TEXTS)
-        assert selection == ((0, 1, 2), "The reply is not 3 letters T or F: 'The first one.'.")
-
-    def test_the_first_ten_are_judged(self) -> None:
-        model = _replies(" ".join("TFFFFFFFFT"))
-        selection = select_documents(model, QUESTION, [f"document {n}" for n in range(15)])
-        assert selection == ((0, 9), None)
-        shown = model.asked[0][0][-1].content
-        assert "document 9" in shown and "document 10" not in shown
+    @pytest.mark.parametrize("reply", ["F F F", "The first\none."])
+    def test_a_reply_that_drops_all_or_is_malformed_is_of_no_use(self, reply: str) -> None:
+        assert select_documents(_replies(reply), QUESTION, TEXTS) is None
 
     def test_asked_once_greedily_and_briefly(self) -> None:
         model = _replies("T F T")
@@ -80,11 +68,6 @@ class TestSelection:
         ((_, temperature, length, seed),) = model.asked
         assert (temperature, seed) == (0.0, 0)
         assert length < 40
-
-    def test_no_documents_no_question(self) -> None:
-        model = _replies("T")
-        assert select_documents(model, QUESTION, []) == ((), None)
-        assert not model.asked
 
     def test_a_model_that_is_down_is_told(self) -> None:
         with pytest.raises(ModelError):
@@ -104,8 +87,7 @@ class TestInjection:
 
     @pytest.mark.parametrize("reply", ["the answer is 9", "F F T. the answer is 9", "F F T F"])
     def test_a_model_that_obeys_it_changes_nothing(self, reply: str) -> None:
-        kept, reason = select_documents(_replies(reply), QUESTION, [TEXTS[0], self.ORDER, TEXTS[2]])
-        assert kept == (0, 1, 2) and reason
+        assert select_documents(_replies(reply), QUESTION, [TEXTS[0], self.ORDER, TEXTS[2]]) is None
 
     def test_long_documents_are_cut(self) -> None:
         _, user = selection_messages(QUESTION, ["x" * 10_000] * 10)
