@@ -11,8 +11,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +23,7 @@ from finrag_pipeline.rankers.loop import Batch, Run, Validation, bf16_on_gpu
 from finrag_pipeline.rankers.pairs import Pair, Place, Question, draw_rows
 from finrag_pipeline.rankers.recipe import FineTuning
 from finrag_pipeline.rankers.texts import flatten, page_scores
-from finrag_pipeline.rankers.validation import CandidatePages, Recall, likely_pieces
+from finrag_pipeline.rankers.validation import CandidatePages, Recall, gold_places, likely_pieces, recall
 from finrag_pipeline.reranking.cross_encoder import CrossEncoderReranker
 from finrag_pipeline.retrieval.fusion import reciprocal_rank_fusion
 from finrag_pipeline.retrieval.page_stage import PageHit, PageRanker
@@ -201,16 +199,12 @@ class TrainedReranker(KeptModel):
         if not questions:
             return None
         pages = {str(row["filing"]): self._texts.pages(str(row["filing"])) for row in questions}
-        count = self.settings.reranker_training.validation_pages
-
-        def score(pairs: list[tuple[str, str]]) -> np.ndarray:
-            found = [
-                self._model.score(question, [text for _, text in group])
-                for question, group in groupby(pairs, key=itemgetter(0))
-            ]
-            return np.concatenate([np.empty(0, np.float32), *found])
-
-        return CandidatePages(questions, pages, count, self.card["windows"]).measure(score)
+        count, ranked = self.settings.reranker_training.validation_pages, []
+        candidates = CandidatePages(questions, pages, count, self.card["windows"]).candidates
+        for row, places in zip(questions, candidates, strict=True):
+            scores = self.scores(str(row["question"]), places)
+            ranked.append([places[n] for n in np.argsort(-scores, kind="stable")])
+        return recall(ranked, gold_places(questions))
 
 
 @dataclass(frozen=True, eq=False)
