@@ -115,10 +115,15 @@ class Run(ABC):
         import torch
         from transformers import get_linear_schedule_with_warmup
 
-        self.model = model
-        self._validated = validation is not None
+        self.model, self.validation = model, validation
+        self.settings: Any = settings  # of its kind
         self._optimiser = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, weight_decay=0.0)
         self._rate = get_linear_schedule_with_warmup(self._optimiser, round(total * settings.warmup), total)
+        self.prepare()
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Make the loss, and the pages among which those of the validation questions are looked for."""
 
     @staticmethod
     @abstractmethod
@@ -156,7 +161,7 @@ class Run(ABC):
 
     def measure(self, state: State, loss: float | None) -> None:
         """Note how good the model is now, and keep its weights when they are the best so far."""
-        found = self.measured() if self._validated else None
+        found = self.measured() if self.validation else None
         number = 0 if loss is None else state.epoch
         best = state.curve[state.best_epoch] if state.curve else None
         measures = vars(found) if found else {"page_rec": None, "mrr": None}

@@ -20,7 +20,7 @@ from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.embedding.model_files import encoder_fingerprint
 from finrag_pipeline.rankers import SCORER_VERSION
 from finrag_pipeline.rankers.card import KeptModel
-from finrag_pipeline.rankers.loop import Batch, Run, Validation, bf16_on_gpu
+from finrag_pipeline.rankers.loop import Batch, Run, bf16_on_gpu
 from finrag_pipeline.rankers.pairs import Pair, Place, Question, draw_rows
 from finrag_pipeline.rankers.recipe import FineTuning
 from finrag_pipeline.rankers.texts import UNSEEN, flatten, page_scores
@@ -81,25 +81,17 @@ class BiEncoderRun(Run):
 
     variable = "FINRAG_PAGE_SCORER__LEARNING_RATE"
 
-    def __init__(
-        self,
-        model: SentenceTransformer,
-        settings: PageScorerSettings,
-        total: int,
-        validation: Validation | None,
-    ) -> None:
+    def prepare(self) -> None:
+        """Multiple Negatives Ranking loss, and all pages of the validation filings."""
         from sentence_transformers.sentence_transformer import losses
 
-        super().__init__(model, settings, total, validation)
-        self._pages = AllPages(*validation) if validation else None
-        self._cached = settings.mini_batch_size is not None
-        self._loss: Any
-        if settings.mini_batch_size is None:
-            self._loss = losses.MultipleNegativesRankingLoss(model)
-        else:
-            self._loss = losses.CachedMultipleNegativesRankingLoss(
-                model, mini_batch_size=settings.mini_batch_size
-            )
+        self._pages = AllPages(*self.validation) if self.validation else None
+        self._mini_batch = self.settings.mini_batch_size
+        self._loss: Any = (
+            losses.CachedMultipleNegativesRankingLoss(self.model, mini_batch_size=self._mini_batch)
+            if self._mini_batch
+            else losses.MultipleNegativesRankingLoss(self.model)
+        )
 
     @staticmethod
     def batches(pairs: Sequence[Pair], size: int, seed: int, epoch: int) -> list[Batch]:
@@ -126,9 +118,9 @@ class BiEncoderRun(Run):
         features = [batch_to_device(self.model.preprocess(column), self.model.device) for column in columns]
         with bf16_on_gpu(self.model):
             loss = self._loss(features, torch.empty(0))
-            if self._cached:
+            if self._mini_batch:
                 loss.backward()  # cached gradients: texts are embedded once more, in the same arithmetic
-        if not self._cached:
+        if not self._mini_batch:
             loss.backward()
         return float(loss.detach())
 

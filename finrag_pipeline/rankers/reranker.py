@@ -19,7 +19,7 @@ import numpy as np
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.rankers import RERANKER_TRAINING_VERSION
 from finrag_pipeline.rankers.card import KeptModel
-from finrag_pipeline.rankers.loop import Batch, Run, Validation, bf16_on_gpu
+from finrag_pipeline.rankers.loop import Batch, Run, bf16_on_gpu
 from finrag_pipeline.rankers.pairs import Pair, Place, Question, draw_rows
 from finrag_pipeline.rankers.recipe import FineTuning
 from finrag_pipeline.rankers.texts import flatten, page_scores
@@ -89,20 +89,13 @@ class CrossEncoderRun(Run):
 
     variable = "FINRAG_RERANKER_TRAINING__LEARNING_RATE"
 
-    def __init__(
-        self,
-        model: CrossEncoder,
-        settings: RerankerTrainingSettings,
-        total: int,
-        validation: Validation | None,
-    ) -> None:
+    def prepare(self) -> None:
+        """Binary cross-entropy, and likely pages of the validation filings."""
         from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
 
-        super().__init__(model, settings, total, validation)
-        how = (settings.validation_pages, settings.windows)
-        self._pages = CandidatePages(*validation, *how) if validation else None
-        self._loss = BinaryCrossEntropyLoss(model)
-        self._batch_size = settings.prediction_batch_size
+        how = self.settings.validation_pages, self.settings.windows
+        self._pages = CandidatePages(*self.validation, *how) if self.validation else None
+        self._loss = BinaryCrossEntropyLoss(self.model)
 
     @staticmethod
     def batches(pairs: Sequence[Pair], size: int, seed: int, epoch: int) -> list[Batch]:
@@ -129,7 +122,8 @@ class CrossEncoderRun(Run):
     def measured(self) -> Recall:
         """Page recall among the candidates of the validation questions."""
         assert self._pages is not None
-        return self._pages.measure(lambda pairs: score_pairs(self.model, pairs, self._batch_size))
+        size = self.settings.prediction_batch_size
+        return self._pages.measure(lambda pairs: score_pairs(self.model, pairs, size))
 
 
 class RerankerRecipe(FineTuning):
