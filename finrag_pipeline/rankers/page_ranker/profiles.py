@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -42,9 +41,10 @@ def page_profiles(filing: Mapping[str, Any], pages: pa.Table, tables: pa.Table, 
     labels, counts = _labels(tables)
     stated = _facts_by_page(facts)
     texts = [row["text"] for row in rows]
-    printed = _printed_rows(texts, filing["form"], statements=not tables.num_rows)
+    printed = [_printed_rows(text) for text in texts]
+    shown = {} if tables.num_rows else _printed_statements(texts, printed, filing["form"])
     profiles = []
-    for row, place, lines_of_rows in zip(rows, outlines, printed, strict=True):
+    for number, (row, place, (names, figures)) in enumerate(zip(rows, outlines, printed, strict=True)):
         page, text = row["page"], row["text"]
         words = text.split()
         numeric = sum(any(character.isdigit() for character in word) for word in words)
@@ -53,14 +53,15 @@ def page_profiles(filing: Mapping[str, Any], pages: pa.Table, tables: pa.Table, 
         statements, concepts = stated.get(page, (Counter(), set()))
         years = sorted({int(year) for year in _YEAR.findall(text)})
         found, (ordinals, cells) = labels.get(page, []), counts.get(page, (0, 0))
-        if not ordinals and lines_of_rows.labels:
-            found, ordinals, cells = list(dict.fromkeys(lines_of_rows.labels)), 1, lines_of_rows.figures
+        if not ordinals and names:
+            found, ordinals, cells = list(dict.fromkeys(names)), 1, figures
             # Each label has a figure for each period: the fiscal year and the two before it.
             last = filing["fiscal_year"]
             periods = [year for year in years if last is None or last - _EARLIER <= year <= last]
             rows_and_periods = len(found) * max(len(periods), 1)
-            statements = Counter(dict.fromkeys(lines_of_rows.statements, rows_and_periods))
-            concepts = {(name, year, scope) for name, scope in lines_of_rows.concepts for year in periods}
+            kinds, said = shown.get(number, ([], set()))
+            statements = Counter(dict.fromkeys(kinds, rows_and_periods))
+            concepts = {(name, year, scope) for name, scope in said for year in periods}
         profiles.append(
             {
                 "filing": filing["filing"],
@@ -122,44 +123,34 @@ def _facts_by_page(facts: pa.Table) -> dict[int, _Facts]:
     return found
 
 
-@dataclass
-class _PrintedRows:
-    """What the lines of a page say of its tables.
+def _printed_rows(text: str) -> tuple[list[str], int]:
+    """Lines of a page that name rows or columns, and its words with a digit; none where it prints no table.
 
-    Attributes:
-        labels: lines that name rows or columns, in order; none where the page prints no table.
-        figures: number of words with a digit; 0 where it prints none.
-        statements: kind and scope of the statements on the page.
-        concepts: names of the concepts that its labels stand for, with the scope.
+    For pages of which no table is known: filings that come as text have no words with places, so no tables; a
+    PDF may print a table that is not found.
     """
-
-    labels: list[str] = field(default_factory=list)
-    figures: int = 0
-    statements: list[tuple[str, str]] = field(default_factory=list)
-    concepts: set[tuple[str, str]] = field(default_factory=set)
-
-
-def _printed_rows(texts: Sequence[str], form: str | None, statements: bool) -> list[_PrintedRows]:
-    """Rows of tables as the lines of pages print them, for pages of which no table is known.
-
-    Filings that come as text have no words with places, so no tables; a PDF may print a table that is not
-    found. Which lines name rows can still be read, and what statement they belong to (``statements``).
-    """
-    pages = [_printed_on(text) for text in texts]
-    for found in classify_pages(texts, None, form) if statements else ():
-        page = pages[found.page]
-        page.statements.append((found.kind, found.scope))
-        for label in page.labels:
-            if matches := match_row(found.kind, label):
-                page.concepts.add((matches[0].concept.name, found.scope))
-    return pages
-
-
-def _printed_on(text: str) -> _PrintedRows:
     words = text.split()
     figures = sum(bool(_FIGURE.search(word)) for word in words)
     if not words or figures / len(words) < _LEAST_FIGURES:
-        return _PrintedRows()
+        return [], 0
     lines = (_FIGURES.sub("", line).strip() for line in text.splitlines())
     labels = [line for line in lines if _LABEL.fullmatch(line) and len(line.split()) <= _MOST_WORDS]
-    return _PrintedRows(labels, figures) if len(labels) >= _LEAST_LABELS else _PrintedRows()
+    return (labels, figures) if len(labels) >= _LEAST_LABELS else ([], 0)
+
+
+_Printed = tuple[list[tuple[str, str]], set[tuple[str, str]]]
+"""Kind and scope of statements; concepts with their scope."""
+
+
+def _printed_statements(
+    texts: Sequence[str], rows: Sequence[tuple[list[str], int]], form: str | None
+) -> dict[int, _Printed]:
+    """Statements on the pages of a filing without any table, and concepts that their labels stand for."""
+    printed: dict[int, _Printed] = defaultdict(lambda: ([], set()))
+    for found in classify_pages(texts, None, form):
+        statements, concepts = printed[found.page]
+        statements.append((found.kind, found.scope))
+        for label in rows[found.page][0]:
+            if matches := match_row(found.kind, label):
+                concepts.add((matches[0].concept.name, found.scope))
+    return printed
