@@ -31,7 +31,7 @@ class CrossEncoderReranker:
 
     The sigmoid changes no order but rounds clear cases to equal scores. Cheap to make: weights are loaded
     when the first pair is missing in the lake, and what is wrong with the model is said then; ask
-    `weights_problem` first.
+    `problem` first.
     """
 
     def __init__(self, settings: RerankerSettings, lake: Lake) -> None:
@@ -75,6 +75,10 @@ class CrossEncoderReranker:
             raise ModelError(f"{self._settings.name} has {model.num_labels} outputs.", _CHOOSE)
         return model
 
+    def problem(self) -> Problem | None:
+        """Why it cannot run here; None when its weights are here or can be fetched. Fetches nothing."""
+        return model_problem(self._settings.name, self._settings.revision, VARIABLE)
+
     def score(self, question: str, texts: Sequence[str]) -> np.ndarray:
         """One score per text, higher is better, shape (texts,), float32.
 
@@ -99,20 +103,10 @@ class CrossEncoderReranker:
 
 def load_reranker(name: str | None, settings: RerankerSettings, lake: Lake) -> CrossEncoderReranker:
     """The reranker called ``name``: a hub name or a folder; that of the settings when None."""
-    return CrossEncoderReranker(_named(name, settings), lake)
-
-
-def weights_problem(name: str | None, settings: RerankerSettings) -> Problem | None:
-    """Why a reranker cannot run here; None when its weights are here or can be fetched. Fetches nothing."""
-    named = _named(name, settings)
-    return model_problem(named.name, named.revision, VARIABLE)
-
-
-def _named(name: str | None, settings: RerankerSettings) -> RerankerSettings:
-    if name is None or name == settings.name:
-        return settings
-    # A revision belongs to the model it was set for.
-    return settings.model_copy(update={"name": name, "revision": None})
+    if name is not None and name != settings.name:
+        # A revision belongs to the model it was set for.
+        settings = settings.model_copy(update={"name": name, "revision": None})
+    return CrossEncoderReranker(settings, lake)
 
 
 def kept_scores(

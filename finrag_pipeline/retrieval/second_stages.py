@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,13 +18,10 @@ from finrag_pipeline.chunking.fixed import CHILD, parent_of
 from finrag_pipeline.errors import Problem
 from finrag_pipeline.language_models.fencing import NOTICE, fenced
 from finrag_pipeline.language_models.protocol import LanguageModel, Message, Request
-from finrag_pipeline.reranking import cross_encoder
+from finrag_pipeline.reranking.cross_encoder import CrossEncoderReranker, load_reranker
 from finrag_pipeline.retrieval.component import Component, Hit, Inputs, Query, Search
 from finrag_pipeline.retrieval.queries import language_model, model_problem
 from finrag_pipeline.retrieval.spaces import Scope
-
-if TYPE_CHECKING:
-    from finrag_pipeline.reranking.cross_encoder import CrossEncoderReranker
 
 SELECTION_VERSION = "1"
 """Changes with the prompt or the reading of the reply."""
@@ -104,16 +101,11 @@ class CrossEncoder(Component):
 
     def _reranker(self, inputs: Inputs) -> CrossEncoderReranker:
         corpus, settings = inputs.corpus, inputs.corpus.settings.reranker
-        return corpus.once(
-            ("reranker", self.model), lambda: cross_encoder.load_reranker(self.model, settings, corpus.lake)
-        )
+        return corpus.once(("reranker", self.model), lambda: load_reranker(self.model, settings, corpus.lake))
 
     def problem(self, inputs: Inputs) -> Problem | None:
         """Why its weights cannot be had."""
-        settings = inputs.corpus.settings.reranker
-        return inputs.corpus.once(
-            ("problem of reranker", self.model), lambda: cross_encoder.weights_problem(self.model, settings)
-        )
+        return inputs.corpus.once(("problem of reranker", self.model), self._reranker(inputs).problem)
 
     def fingerprint(self, inputs: Inputs) -> Any:
         """Of the weights, and how many candidates they order."""

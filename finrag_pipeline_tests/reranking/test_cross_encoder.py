@@ -10,7 +10,7 @@ import pytest
 
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.reranking import cross_encoder
-from finrag_pipeline.reranking.cross_encoder import CrossEncoderReranker, load_reranker, weights_problem
+from finrag_pipeline.reranking.cross_encoder import CrossEncoderReranker, load_reranker
 from finrag_pipeline.settings import RerankerSettings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.tiny_transformers import (
@@ -181,23 +181,24 @@ class TestRefused:
 
 class TestByName:
     def test_the_default_is_not_on_this_machine(self, lake: Lake) -> None:
-        problem = weights_problem(None, RerankerSettings())
+        reranker = load_reranker(None, RerankerSettings(), lake)
+        problem = reranker.problem()
         assert problem == "Model BAAI/bge-reranker-v2-m3 is not on this machine and HF_HUB_OFFLINE is set."
         with pytest.raises(ModelError, match="is not on this machine"):
-            load_reranker(None, RerankerSettings(), lake).score(QUESTION, TEXTS)
+            reranker.score(QUESTION, TEXTS)
 
     def test_any_other_takes_its_slot_under_its_own_name(self, bert: Path, lake: Lake) -> None:
         settings = RerankerSettings(revision="of the default", max_length=32)
-        assert weights_problem(str(bert), settings) is None
         reranker = load_reranker(str(bert), settings, lake)
+        assert reranker.problem() is None
         assert reranker.fingerprint == _reranker(bert, lake, max_length=32).fingerprint
 
     def test_a_revision_stays_with_the_model_it_was_set_for(
-        self, bert: Path, monkeypatch: pytest.MonkeyPatch
+        self, lake: Lake, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         asked: list[tuple[object, ...]] = []
         monkeypatch.setattr(cross_encoder, "model_problem", lambda *given: asked.append(given))
         settings = RerankerSettings(name="a/b", revision="r")
         for name in (None, "a/b", "c/d"):
-            weights_problem(name, settings)
+            load_reranker(name, settings, lake).problem()
         assert [given[:2] for given in asked] == [("a/b", "r"), ("a/b", "r"), ("c/d", None)]
