@@ -13,7 +13,7 @@ import numpy as np
 from finrag_pipeline.answering.calculate import NOT_SHOWN, Calculation, Quantity, mixes_scales
 from finrag_pipeline.answering.derivation import Derivation, Input, SeriesValue
 from finrag_pipeline.answering.inputs import FoundFact
-from finrag_pipeline.answering.row_book import OpenBook, is_netted, is_outflow
+from finrag_pipeline.answering.row_book import OpenBook, PrintedFact, is_netted, is_outflow
 from finrag_pipeline.answering.row_matcher import log_odds
 from finrag_pipeline.answering.series import OpenAnswer, adds_up, listed, tell_course, tell_parts
 from finrag_pipeline.answering.wording import Unit, Worded, word_value
@@ -281,7 +281,7 @@ class PlanReader:
         if any(isinstance(self._lexicon.entries.get(name), Formula) for name in named):
             return
         inputs = self._calculation.trace.inputs
-        labels = {frozenset(terms(one.line)): one.line for one in inputs if one.fact.from_row}
+        labels = {frozenset(terms(one.line)): one.line for one in inputs if isinstance(one.fact, PrintedFact)}
         if len(labels) > len(named):
             why = f"the filings name it differently: {listed(sorted(labels.values()))}"
             raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)

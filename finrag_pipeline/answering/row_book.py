@@ -123,6 +123,11 @@ def _is_paid(row: FilingRow) -> bool:
     return deducted or is_outflow(row.label)
 
 
+@dataclass(frozen=True, slots=True)
+class PrintedFact(Fact):
+    """A number of any printed row, as a fact."""
+
+
 @dataclass(frozen=True)
 class RowFact:
     """A number of a row, and the probability that it is what was asked for."""
@@ -602,7 +607,7 @@ def row_fact(row: FilingRow, value: RowValue, info: FilingInfo) -> Fact | None:
     if amount < 0 and _is_paid(row):
         amount = -amount  # what is spent is told as an amount
     start = None if months is None else end - dt.timedelta(days=round(months * 365.25 / 12) - 1)
-    return Fact(
+    return PrintedFact(
         fact_id=row.cell_of(value),
         filing=row.filing,
         statement=row.statement or "",
@@ -626,7 +631,6 @@ def row_fact(row: FilingRow, value: RowValue, info: FilingInfo) -> Fact | None:
         row=row.line_of(value),
         column=value.index,
         box=value.box,
-        from_row=True,
     )
 
 

@@ -194,6 +194,8 @@ class Lowering:
                 return self._change(node.parts[0], group, not self.absolute)
             case "cagr":
                 return self._cagr(node, group)
+            case "share" if self.is_share(node.parts[0]) and _is_revenue(node.parts[1]):
+                return self.lower(node.parts[0], group)  # 'gross margin as a percentage of sales'
             case _:
                 left, right = (self.lower(part, group) for part in node.parts)
                 return Binary(_BINARY[node.kind], left, right)
@@ -272,6 +274,13 @@ def _ends(group: Group) -> tuple[FiscalPeriod | int, FiscalPeriod | int]:
     """The first and the last period; the one before and the one named where it is one."""
     periods = group.each() or (0,)
     return (periods[0] if len(periods) > 1 else shifted(periods[0], -1)), periods[-1]
+
+
+def _is_revenue(node: Spoken) -> bool:
+    node = unwrapped(node)
+    if node.kind in ("before", "behind"):
+        return _is_revenue(node.parts[0])
+    return node.kind == "metric" and node.token is not None and node.token.value == "revenue"
 
 
 def unwrapped(node: Spoken) -> Spoken:

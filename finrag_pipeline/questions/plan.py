@@ -372,7 +372,8 @@ class _Planner:
         threshold = self._threshold()
         plan = self._calculated(one for one in Operation if one is not Operation.AVERAGE)
         if plan is None:
-            plan = self._made(Operation.VALUE, _PROFIT)
+            grows = not _GROWS.isdisjoint(re.findall(r"\w+", self.text.lower()))
+            plan = self._made(Operation.CHANGE, _SALES) if grows else self._made(Operation.VALUE, _PROFIT)
         verdict: Verdict | None = Verdict.LESS if down else Verdict.MORE
         match plan.operation:
             case Operation.CHANGE | Operation.GROWTH if (
@@ -435,6 +436,10 @@ class _Planner:
         elif Operation.RATIO in among and (margin := self._margin(measure)):
             return replace(margin, chance=max(chances.values()))
         parts = None if by_name else self._parts()
+        if parts and _is_rate(parts[0]) and self.known(parts[0]):  # 'gross margin in percent of sales'
+            parts, measure = None, parts[0]
+            chances[Operation.VALUE] += chances.pop(Operation.RATIO, 0.0)
+            among -= {*_PAIRS}
         if parts and self.reading.share():
             top = max(chances, key=chances.__getitem__)
             moved = top in _CHANGES or _MOVED.search(self.masked)
@@ -566,8 +571,22 @@ class _Planner:
             names = all(word[:1].isupper() and word.lower() not in _NO_NAMES for word in words)
             if names and not self.known(measures[0]):  # 'the Games share of sales'
                 measures = (*share_words(measures)[:1], *measures[1:])
-        named = tuple(_nouns(naming_words(measure)) or measure for measure in measures)
+        named = tuple(
+            self._with_verb(measure) or _nouns(naming_words(measure)) or measure for measure in measures
+        )
         return QuestionPlan(operation, named, periods, spoken=measures)
+
+    def _with_verb(self, measure: str) -> str:
+        """A known quantity with the words around it that make it another one: 'put into equipment'."""
+        text, words = self.masked.lower(), {*measure.lower().split()}
+        if not words or not self.known(measure):
+            return ""
+        longer = [
+            text[start:end]
+            for start, (end, _) in formula_lexicon().longest(text).items()
+            if words < {*text[start:end].split()}
+        ]
+        return max(longer, key=len, default="")
 
 
 _SHARE = any_case(r"\b(?:share|portion|proportion|part|slice|fraction)\b(?!s)|^ratio(?: of)?\b(?=\s\w)")
@@ -612,11 +631,16 @@ def _without(measure: str, words: str) -> str:
 
 
 def _nouns(words: str) -> str:
-    if words.lower() in ("earn", "earned", "earns", "make", "made"):
+    said = {*words.lower().split()}
+    if said <= _EARNS:
         return _PROFIT
+    if said & _GROWS and said <= _GROWS | _FAST:
+        return _SALES
     return " ".join(_NOUNS.get(word.lower(), word) for word in words.split())
 
 
+_EARNS = word_set("earn earned earns make makes made money lose lost profitable")
+_GROWS, _FAST = word_set("grow grew grows grown"), word_set("fast quickly")
 _NOUNS = {
     "sold": "sales",
     "sell": "sales",

@@ -26,7 +26,7 @@ WEEK = 8
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A row of ``statement_facts``, see its schema, or a number of any printed row."""
+    """A row of ``statement_facts``; see its schema."""
 
     fact_id: str
     filing: str
@@ -51,7 +51,6 @@ class Fact:
     row: int
     column: int
     box: tuple[float, float, float, float] | None
-    from_row: bool = False
 
     @property
     def months(self) -> int | None:
