@@ -36,13 +36,18 @@ def adapt(encoder: nn.Module, rank: int = RANK, frozen: int = FROZEN_LAYERS) -> 
     return encoder
 
 
+def _shipped_as(name: str) -> str:
+    """The name of a parameter, which may be of an encoder alone or of a model around it."""
+    return name.replace("encoder.encoder.", "encoder.", 1)
+
+
 def adapter_arrays(model: nn.Module) -> dict[str, np.ndarray]:
     """Adapters and last layers of a model as they are shipped, in half precision."""
     found = {}
     for name, value in model.named_parameters():
         if value.requires_grad:
             scale = SCALE if name.endswith(".b") else 1.0
-            found[name.removeprefix("encoder.")] = (value.detach().cpu().numpy() * scale).astype(np.float16)
+            found[_shipped_as(name)] = (value.detach().cpu().numpy() * scale).astype(np.float16)
     return found
 
 
@@ -50,5 +55,5 @@ def resume(model: nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
     """Take over adapters and last layers as they are shipped."""
     for name, value in model.named_parameters():
         if value.requires_grad:
-            shipped = torch.tensor(arrays[name.removeprefix("encoder.")].astype(np.float32))
+            shipped = torch.tensor(arrays[_shipped_as(name)].astype(np.float32))
             value.data = shipped / SCALE if name.endswith(".b") else shipped
