@@ -7,8 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
+from torch import nn
+from transformers import BertConfig, BertModel
 
+from benchmarks.adapters import adapt, adapter_arrays
 from benchmarks.row_training import IN_FILINGS, ROWS_AT_ONCE, RowExamples, mined
 from benchmarks.row_training import ragged as as_ragged
 
@@ -93,3 +97,20 @@ def test_wrong_rows_that_a_model_takes_for_right_come_first() -> None:
     assert values[: ends[1]].tolist() == list(range(27, 0, -1)), "neither the right row nor its twins"
     assert values[ends[1] :].tolist() == [0, 1, 2], "those of no right row stay"
     assert mined(EXAMPLES, Model(), 0).near[0].tolist() == EXAMPLES.near[0].tolist()
+
+
+class _Around(nn.Module):
+    """A model with an encoder inside."""
+
+    def __init__(self, encoder: nn.Module) -> None:
+        super().__init__()
+        self.encoder = encoder
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_adapters_have_the_names_that_they_are_read_by(inside: bool) -> None:
+    shape = dict.fromkeys(("hidden_size", "intermediate_size"), 8) | {"num_attention_heads": 2}
+    encoder = adapt(BertModel(BertConfig(vocab_size=9, num_hidden_layers=2, **shape)), rank=2, frozen=1)
+    names = set(adapter_arrays(_Around(encoder) if inside else encoder))
+    assert {"encoder.layer.1.attention.self.query.a", "encoder.layer.1.output.dense.b"} <= names
+    assert all(name.startswith("encoder.layer.1.") for name in names)
