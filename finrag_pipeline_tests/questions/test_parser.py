@@ -32,6 +32,7 @@ def formula(question: str) -> str:
         ("% change in revenue, FY21 yoy?", "revenue@2021 / revenue@2020 - 1"),
         ("How much tax did it actually pay in cash in FY2021?", "taxes_paid@2021"),
         ("How much debt did Zoltek pay back in 2021?", "debt_repaid@2021"),
+        ("How much money did Zoltek borrow in 2021?", "debt_issued@2021"),
         ("How long did Zoltek take to collect from its customers in 2021?", "dso@2021"),
         ("How quickly did Zoltek turn its inventory over in 2021?", "inventory_turnover@2021"),
         ("How much did Zoltek owe its suppliers in 2021?", "payables@2021"),
@@ -219,6 +220,7 @@ def test_statements_named() -> None:
 @pytest.mark.parametrize(
     "question",
     [
+        "How much could Zoltek borrow at the end of 2021?",
         "Why did margins fall in 2021?",
         "What drove the change in operating margin in FY2021?",
         "Which segment had the highest revenue in 2021?",
