@@ -91,8 +91,8 @@ _POLITE = any_case(r",?\s*\bto the best of your (?:ability|abilities|knowledge)\
 def reword(text: str) -> str:
     """A question in the words that the grammar knows, without what says nothing about the quantity."""
     text = _ANALYST.sub(" ", _POLITE.sub(" ", text))
-    text = _FRONTED.sub(r"\g<asks> \g<what>\g<verb> \g<does> \g<who>", text)
     text = _BORROWED.sub(r"how much debt issued \g<did>", text)
+    text = _FRONTED.sub(r"\g<asks> \g<what>\g<verb> \g<does> \g<who>", text)
     text = _HOW_FAST.sub("how many times ", _HOW_LONG.sub("how many days ", text))
     # 'As reported in their 2007 report' names the filing, and no period where there is another year.
     rest = _SOURCE.sub(" ", text)
