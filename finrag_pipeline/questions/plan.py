@@ -436,10 +436,6 @@ class _Planner:
         elif Operation.RATIO in among and (margin := self._margin(measure)):
             return replace(margin, chance=max(chances.values()))
         parts = None if by_name else self._parts()
-        if parts and _is_rate(parts[0]) and self.known(parts[0]):  # 'gross margin in percent of sales'
-            parts, measure = None, parts[0]
-            chances[Operation.VALUE] += chances.pop(Operation.RATIO, 0.0)
-            among -= {*_PAIRS}
         if parts and self.reading.share():
             top = max(chances, key=chances.__getitem__)
             moved = top in _CHANGES or _MOVED.search(self.masked)

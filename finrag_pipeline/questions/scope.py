@@ -77,7 +77,7 @@ _NUMERATOR = any_case(
 
 _FRONTED = any_case(
     r"\b(?P<asks>how much|what) (?P<what>(?:[\w&'-]+ ){1,3}?)(?P<does>did|does|do|has|have) "
-    r"(?P<who>[^?,;]{2,40}?) (?P<verb>(?:pay|paid|repay|repaid|buy|bought|borrow|make|made|earn|earned|lose|"
+    r"(?P<who>[^?,;]{2,40}?) (?P<verb>(?:pay|paid|repay|repaid|buy|bought|make|made|earn|earned|lose|"
     r"lost|have|had|hold)(?: (?:back|off|down|over|left|on hand|in cash))?)(?=[ ?]|$)"
 )
 """What stands before the company, and its verb behind it: 'how much debt did Acme pay back'."""
