@@ -90,6 +90,7 @@ setup(
         "finrag_pipeline": [
             "py.typed",
             "questions/question_reader.safetensors",
+            "questions/line_reader.safetensors",
             "questions/formulas.toml",
             "answering/row_cross_encoder.safetensors",
             "answering/row_dual_encoder.safetensors",

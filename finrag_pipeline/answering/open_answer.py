@@ -30,6 +30,7 @@ from finrag_pipeline.questions.expression import (
     print_expression,
 )
 from finrag_pipeline.questions.formula_lexicon import PERIOD_DAYS, Formula, Lexicon, Line
+from finrag_pipeline.questions.line_reader import LEAST_LINE, read_line
 from finrag_pipeline.questions.plan import Operation, QuestionPlan, Verdict
 from finrag_pipeline.questions.question_reader import NAMES_NOTHING
 from finrag_pipeline.questions.token_runs import says_nothing
@@ -135,6 +136,7 @@ class PlanReader:
             self._doubt *= _PART_UNREAD
         self._closing = plan.closing
         self._whole: str | None = None
+        self._several = len(plan.measures) > 1
         names: list[Expression]
         whole = self._known(plan.measures[0]) or self._known(plan.spoken[0] if plan.spoken else "")
         if plan.margin and whole:
@@ -494,6 +496,9 @@ class PlanReader:
             return Name(measure)
         if any(line is None for line in lines):
             parts = _SIGN.split(measure)
+            said = None if any(map(self._known, parts[::2])) else self._line_of(" ".join(parts[::2]), spoken)
+            if said is not None:
+                return said
             if len(parts) == 1 or not all(parts):
                 return Name(measure)
             if (whole := self._printed_whole(parts)) is not None:
@@ -509,6 +514,18 @@ class PlanReader:
         for joint, line in zip(parts[1::2], lines[1:], strict=True):
             total = Binary(_sign_of(joint), total, self._line(str(line)))
         return total
+
+    def _line_of(self, measure: str, spoken: str) -> Expression | None:
+        """The line that one of several measures means in words of its own, where no row is likelier."""
+        said = filter(None, (measure, spoken)) if self._several else ()
+        read = max(filter(None, map(read_line, said)), key=lambda one: one[1], default=("", 0.0))
+        if read[1] < LEAST_LINE or read[0] not in self._lexicon.entries:
+            return None
+        found = self._book.rows.find(measure, self._default)
+        if found is not None and found.probability > read[1]:
+            return None
+        self._doubt *= read[1]
+        return self._line(read[0])
 
     def _printed_as_one(self, measure: str, parts: Sequence[str]) -> bool:
         """Whether one row says all that words name, or is what two parts of them name.
@@ -601,6 +618,8 @@ def _is_part_of_other(inputs: Sequence[Input]) -> bool:
 
 def known_name(measure: str, lexicon: Lexicon) -> str | None:
     """Name of the line or formula that is all that words say; None where they say more, or less."""
+    if name := lexicon.by_label.get(measure.lower()):
+        return name
     tokens = tokenise_question(measure, lexicon)
     named = {str(token.value) for token in tokens if token.kind == "METRIC"}
     lines = [one for name in named - {"cash"} if isinstance(one := lexicon.entries[name], Line)]
@@ -673,7 +692,7 @@ def derive(
     confidence = min(one.confidence for one in found.values())
     if plan.verdict is None and plan.one_of is None and not plan.partial:
         confidence *= plan.number_chance
-    confidence *= plan.direction_chance
+    confidence *= plan.direction_chance * plan.measure_chance
     if plan.operation is not Operation.VALUE:  # what any question for a number asks for, if nothing else
         confidence *= plan.chance
     if plan.chance < LEAST_OPERATION and plan.operation is not Operation.VALUE:

@@ -14,7 +14,8 @@ from finrag_pipeline.answering.row_book import Match, OpenBook, RowBook, in_seri
 from finrag_pipeline.answering.series import OpenAnswer
 from finrag_pipeline.questions.abbreviations import Abbreviations, has_vowel
 from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
-from finrag_pipeline.questions.formula_lexicon import Lexicon
+from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon, Line
+from finrag_pipeline.questions.line_reader import LEAST_LINE, read_line
 from finrag_pipeline.questions.plan import Operation, QuestionPlan, read_plan, share_words
 from finrag_pipeline.questions.question_reader import question_reader
 from finrag_pipeline.questions.series import SeriesAsked
@@ -49,8 +50,14 @@ _BRACKETS = re.compile(r"\([^()]*\)")
 _LONG = 3
 """Spaces of a label that is long enough to be no chance when a question says it."""
 
+_CHANGE = any_case(r"\bchange in\b")
+"""In labels of lines that are changes themselves."""
+
 _DAYS_OFF = 8
 """Days by which the end of a year of 52 or 53 weeks moves."""
+
+SURE_LINE = 0.7
+"""Probability of a line that surely is asked for."""
 
 LEAST_NUMBER = 0.25
 """Least probability that a question asks for a number."""
@@ -164,10 +171,42 @@ class OpenCalculator:
     ) -> QuestionPlan | None:
         left = asked.rest if asked else question
         label = self._label_said(question, resolution)
-        plan = read_plan(left, resolution.printed_names, self._knows, question, label)
+        names = resolution.printed_names
+        plan = read_plan(left, names, self._knows, question, label)
+        if (meant := self._line_meant(question, names, plan)) is not None:
+            entry, chance = meant
+            line = read_plan(left, names, self._knows, question, line=entry.label)
+            line = _of_change(line) if line and _CHANGE.search(entry.label) else line
+            plan = replace(line, measure_chance=chance) if line else plan
         if asked and plan and plan.operation is Operation.CHANGE and len(plan.measures) == 1:
             return replace(plan, operation=Operation.VALUE)  # 'how did revenue develop'
         return plan
+
+    def _line_meant(
+        self, question: str, companies: Sequence[str], plan: QuestionPlan | None
+    ) -> tuple[Line | Formula, float] | None:
+        """The line or formula that a question asks for in words of its own, and its probability.
+
+        None where its words name a quantity, or something of a part of the company.
+        """
+        read = read_line(question, companies)
+        entry = self._lexicon.entries.get(read[0]) if read else None
+        if read is None or entry is None or read[1] < LEAST_LINE:
+            return None
+        if plan is not None:
+            known = {known_name(one, self._lexicon) for one in plan.measures}
+            several = len(plan.measures) > 1 and isinstance(entry, Line)
+            if (several and not _CHANGE.search(entry.label)) or plan.one_of is not None or plan.names:
+                return None
+            if None not in known and not self._is_made_of(entry, known, read[1]):
+                return None
+        return entry, read[1]
+
+    def _is_made_of(self, entry: Line | Formula, known: Collection[str | None], chance: float) -> bool:
+        """Whether a formula, surely asked for, is made of known quantities that a question names."""
+        lines = {line.name for line in self._lexicon.lines_of(entry.name)}
+        named = {line.name for name in known if name for line in self._lexicon.lines_of(name)}
+        return isinstance(entry, Formula) and chance >= SURE_LINE and named <= lines
 
     def _label_said(self, question: str, resolution: Resolution) -> str:
         """The longest label of a row that a question says word for word; '' where it says none."""
@@ -301,6 +340,15 @@ class OpenCalculator:
             lines = self._lexicon.lines_of(name) if name else []
             found += [measure] if len(lines) < 2 else [line.label for line in lines[:MOST_LINES]]
         return tuple(dict.fromkeys(found))
+
+
+def _of_change(plan: QuestionPlan) -> QuestionPlan | None:
+    """The plan of a line that is a change itself; None where it is a change over several periods."""
+    if plan.operation is Operation.VALUE:
+        return plan
+    last = plan.periods[-1:]
+    within = len(plan.periods) < 2 or plan.periods == (last[0].shift(-1), *last)
+    return replace(plan, operation=Operation.VALUE, periods=last) if within else None
 
 
 def _undated(resolution: Resolution) -> str:

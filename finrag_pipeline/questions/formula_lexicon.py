@@ -103,6 +103,11 @@ class Lexicon:
     entries: Mapping[str, Line | Formula]
     phrases: tuple[Phrase, ...] = field(repr=False)
 
+    @cached_property
+    def by_label(self) -> dict[str, str]:
+        """Names of the lines and formulas that phrases mean, by their labels in lower case."""
+        return {self.entries[one.name].label.lower(): one.name for one in self.phrases}
+
     def phrases_of(self, name: str) -> list[Phrase]:
         """Phrases that mean a line or formula, in the order of the file."""
         return [phrase for phrase in self.phrases if phrase.name == name]

@@ -71,6 +71,7 @@ class QuestionPlan:
         closing: balances at the end of the period are meant where a ratio may take averages.
         chance: probability of the operation.
         number_chance: probability that a number is asked for.
+        measure_chance: probability of the line that the question asks for without naming it.
         direction_chance: probability that the larger is asked for, or what rose, rather than the opposite.
         unit: of the numbers to look up, as ``page_tables`` has it; None where the question does not say.
         asked: the question without the names of companies and without what is said before it asks.
@@ -101,6 +102,7 @@ class QuestionPlan:
     closing: bool = False
     chance: float = 1.0
     number_chance: float = 1.0
+    measure_chance: float = 1.0
     direction_chance: float = 1.0
     unit: str | None = None
     names: tuple[str, ...] = ()
@@ -212,6 +214,7 @@ def read_plan(
     known: Callable[[str], bool] = lambda words: False,
     whole: str | None = None,
     label: str = "",
+    line: str = "",
 ) -> QuestionPlan | None:
     """The plan of a question; None where it names no measure.
 
@@ -221,6 +224,7 @@ def read_plan(
         known: whether words name a known line or ratio exactly.
         whole: the question that ``question`` is left of; None where it is whole.
         label: printed, in lower case, that the question says word for word; '' for none.
+        line: label of the line or formula that it asks for, in words of its own; '' where these tell.
     """
     text = _reworded(question)
     if ASKS_FOR_TEXT.search(text) or _ARITHMETIC.search(text):
@@ -232,7 +236,11 @@ def read_plan(
     rest = reading.keeping(read_directives(text)[1])  # 'by the cash flow statement' names nothing
     if any(word.kept for word in rest.words):
         reading = rest
-    return _Planner(text, companies, known, reading.with_label(label) if label else reading).plan()
+    if line:
+        reading = reading.asking_for(line)
+    elif label:
+        reading = reading.with_label(label)
+    return _Planner(text, companies, known, reading).plan()
 
 
 _ASIDE = any_case(
@@ -699,7 +707,7 @@ def _periods_by_company(
 
 
 _PER_SHARE = any_case(
-    r"\b(?:per|(?:for|on) a|one|each|every|a single) (?:common |ordinary )?share\b(?! of)|\beps\b"
+    rf"\b(?:per|(?:for|on) a|one|each|every|a single) (?:common |ordinary )?share\b(?! of (?!{_C}))|\beps\b"
 )
 _SHARES = any_case(r"\bhow many shares\b|\bshare count\b|\bnumber of shares\b|\bshares outstanding\b")
 _COUNTED = any_case(

@@ -305,6 +305,16 @@ class Reading:
                 return replace(self, words=tuple(words))
         return self
 
+    def asking_for(self, label: str) -> Reading:
+        """The reading of a question that asks for a known quantity in words of its own."""
+        sentence = max((word.sentence for word in self.measure), default=self._last_asking)
+        rest = [replace(word, kept=False, chances=(1.0, 0.0, 0.0, word.chances[3])) for word in self.words]
+        said = [
+            ReadWord(text, (0.0, 1.0, 0.0, 0.0), kept=True, sentence=sentence, place=place, printed=True)
+            for place, text in enumerate(label.split(), len(rest) + 1)
+        ]
+        return replace(self, words=(*rest, *said))
+
     def keeping(self, text: str) -> Reading:
         """The reading of a question of which only words that a text has belong to measures."""
         said = set(WORD.findall(text.lower()))
@@ -456,7 +466,7 @@ class QuestionReader:
         encoded = self._tokenizer.encode(question)
         ids, offsets = encoded.ids[:MOST_TOKENS], encoded.offsets[:MOST_TOKENS]
         states = self._bert.hidden(np.array([ids]), np.zeros((1, len(ids)), int), np.ones((1, len(ids)), int))
-        tags, signs = (_softmax(self._last(states[0], layer)) for layer in ("tag", "sign"))
+        tags, signs = (softmax(self._last(states[0], layer)) for layer in ("tag", "sign"))
         mean = states[0].mean(0)
         words: list[ReadWord] = []
         ends = [mark.start() for mark in _END.finditer(question)]
@@ -468,7 +478,7 @@ class QuestionReader:
             sign = SIGNS[int(signs[own].mean(0).argmax())] if own else ""
             words.append(ReadWord(word[0], chances, sentence=sentence, place=len(words), sign=sign))
         said = (
-            dict(zip(names, _softmax(self._last(mean, layer)).tolist(), strict=True))
+            dict(zip(names, softmax(self._last(mean, layer)).tolist(), strict=True))
             for names, layer in ((OUTPUTS, "operation"), (FORMS, "form"), (DIRECTIONS, "direction"))
         )
         return Reading(tuple(_kept(question, words)), *said)
@@ -486,19 +496,24 @@ def read_question(question: str, companies: Iterable[str] = ()) -> Reading:
         question: as asked.
         companies: names of companies as the question has them.
     """
-    names = sorted(filter(None, companies), key=len, reverse=True)
-    if names:
-        every = "|".join(map(re.escape, names))
-        found = any_case(rf"(?<!\w)(?:{every})(?!\w)")
-        first: list[str] = []
-
-        def stands_for(name: re.Match[str]) -> str:
-            first.append(name[0].lower())
-            return COMPANY if first[-1] == first[0] else ANOTHER
-
-        question = found.sub(stands_for, question)
+    question = with_stand_ins(question, companies)
     reader = question_reader()
     return _not_read(question) if reader is None else reader.read(question)
+
+
+def with_stand_ins(question: str, companies: Iterable[str]) -> str:
+    """A question with `COMPANY` and `ANOTHER` in place of the names of companies."""
+    names = sorted(filter(None, companies), key=len, reverse=True)
+    if not names:
+        return question
+    found = any_case(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)")
+    first: list[str] = []
+
+    def stands_for(name: re.Match[str]) -> str:
+        first.append(name[0].lower())
+        return COMPANY if first[-1] == first[0] else ANOTHER
+
+    return found.sub(stands_for, question)
 
 
 def _not_read(question: str) -> Reading:
@@ -571,7 +586,8 @@ def _key(word: str) -> str:
     return word.lower().removesuffix("'s")
 
 
-def _softmax(scores: np.ndarray) -> np.ndarray:
+def softmax(scores: np.ndarray) -> np.ndarray:
+    """Probabilities of scores, over the last axis."""
     shifted = np.exp(scores - scores.max(-1, keepdims=True))
     return np.asarray(shifted / shifted.sum(-1, keepdims=True))
 

@@ -1,0 +1,66 @@
+"""Which line or formula of the lexicon a question asks for, whatever its words.
+
+MiniLM with low-rank adapters (Hu et al., LoRA, 2021, section 4.1) and one layer over its mean state, made by
+``benchmarks.line_reader``. "What do customers still owe?" asks for receivables, and no word of it says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
+
+import numpy as np
+
+from finrag_pipeline.embedding.bert import adapted_minilm, minilm_tokenizer
+from finrag_pipeline.questions.question_reader import MOST_TOKENS, shipped, softmax, with_stand_ins
+
+LINE_FILE = "line_reader.safetensors"
+NAMES = "names"
+"""Array of the names of lines and formulas, one a text line, as bytes."""
+
+LEAST_LINE = 0.5
+"""Least probability of a line that words ask for without naming it."""
+
+
+class LineReader:
+    """Tells what a question asks for of the whole company.
+
+    Args:
+        arrays: see `adapted_minilm`; ``line.weight`` and ``line.bias`` of the last layer, whose first output
+            is "none of them"; `NAMES` of the others.
+
+    Raises:
+        ModelError: the default encoder's weights are not to be had.
+    """
+
+    def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self._bert, self._tokenizer = adapted_minilm(arrays), minilm_tokenizer()
+        self.names = arrays[NAMES].tobytes().decode().split("\n")
+        self._weight, self._bias = (arrays[f"line.{part}"].astype(np.float32) for part in ("weight", "bias"))
+        self.read = lru_cache(256)(self._read)
+
+    def _read(self, question: str) -> tuple[str, float]:
+        ids = self._tokenizer.encode(question).ids[:MOST_TOKENS]
+        states = self._bert.hidden(np.array([ids]), np.zeros((1, len(ids)), int), np.ones((1, len(ids)), int))
+        chances = softmax(states[0].mean(0) @ self._weight.T + self._bias)[1:]
+        best = int(chances.argmax())
+        return self.names[best], float(chances[best])
+
+
+def read_line(question: str, companies: Iterable[str] = ()) -> tuple[str, float] | None:
+    """The likeliest line or formula that a question asks for, and its probability.
+
+    None where the encoder's weights are not to be had.
+
+    Args:
+        question: as asked.
+        companies: names of companies as the question has them.
+    """
+    reader = line_reader()
+    return reader.read(with_stand_ins(question, companies)) if reader else None
+
+
+@cache
+def line_reader() -> LineReader | None:
+    """The shipped model; None where the default encoder's weights are not to be had."""
+    return shipped(LineReader, "finrag_pipeline.questions", LINE_FILE)
