@@ -91,6 +91,7 @@ setup(
             "py.typed",
             "questions/question_reader.safetensors",
             "questions/line_reader.safetensors",
+            "questions/disclosures.toml",
             "questions/formulas.toml",
             "answering/row_cross_encoder.safetensors",
             "answering/row_dual_encoder.safetensors",

@@ -30,7 +30,7 @@ from finrag_pipeline.questions.expression import (
     print_expression,
 )
 from finrag_pipeline.questions.formula_lexicon import PERIOD_DAYS, Formula, Lexicon, Line
-from finrag_pipeline.questions.line_reader import LEAST_LINE, read_line
+from finrag_pipeline.questions.line_reader import LEAST_LINE, SURE_LINE, disclosures, read_line
 from finrag_pipeline.questions.plan import Operation, QuestionPlan, Verdict
 from finrag_pipeline.questions.question_reader import NAMES_NOTHING
 from finrag_pipeline.questions.token_runs import says_nothing
@@ -137,6 +137,12 @@ class PlanReader:
         self._closing = plan.closing
         self._whole: str | None = None
         self._several = len(plan.measures) > 1
+        self._meant, self._meant_chance = plan.meant, plan.meant_chance
+        self._last = plan.periods[-1] if plan.periods else self._default
+        if self._row_is_likelier(plan):
+            plan = replace(plan, measures=plan.spoken, spoken=())
+        else:
+            self._doubt *= plan.measure_chance
         names: list[Expression]
         whole = self._known(plan.measures[0]) or self._known(plan.spoken[0] if plan.spoken else "")
         if plan.margin and whole:
@@ -256,7 +262,10 @@ class PlanReader:
             # Of the profit and the revenue of the part.
             measures = (f"{part} {plan.measures[0]}",)
             return replace(plan, operation=Operation.RATIO, margin=True, measures=measures, spoken=())
-        return replace(plan, measures=tuple(" ".join((one, *printed)) for one in plan.measures), spoken=())
+        measures, meant = (
+            tuple(" ".join((one, *printed)) for one in words) for words in (plan.measures, plan.meant)
+        )
+        return replace(plan, measures=measures, meant=meant, spoken=())
 
     def _check_series(self, values: Sequence[tuple[str, Quantity, Worded]], missing: Sequence[str]) -> None:
         """Abstain where no filing shows values of a series, or some in other scales."""
@@ -500,7 +509,7 @@ class PlanReader:
             if said is not None:
                 return said
             if len(parts) == 1 or not all(parts):
-                return Name(measure)
+                return self._label_of(measure, self._meant, self._meant_chance) or Name(measure)
             if (whole := self._printed_whole(parts)) is not None:
                 return Name(whole)
             total = self._name(parts[0])
@@ -515,17 +524,40 @@ class PlanReader:
             total = Binary(_sign_of(joint), total, self._line(str(line)))
         return total
 
+    def _row_is_likelier(self, plan: QuestionPlan) -> bool:
+        """Whether a row is what words name, more surely than they ask for a line without naming it."""
+        if plan.measure_chance >= SURE_LINE or not plan.spoken:
+            return False
+        found = self._book.rows.find(plan.spoken[0], self._last)
+        return found is not None and calibrated(found.probability) > plan.measure_chance
+
     def _line_of(self, measure: str, spoken: str) -> Expression | None:
-        """The line that one of several measures means in words of its own, where no row is likelier."""
+        """What one of several measures means in words of its own, where no row is likelier."""
         said = filter(None, (measure, spoken)) if self._several else ()
-        read = max(filter(None, map(read_line, said)), key=lambda one: one[1], default=("", 0.0))
-        if read[1] < LEAST_LINE or read[0] not in self._lexicon.entries:
+        name, chance = max(filter(None, map(read_line, said)), key=lambda one: one[1], default=("", 0.0))
+        if chance < LEAST_LINE:
             return None
-        found = self._book.rows.find(measure, self._default)
-        if found is not None and found.probability > read[1]:
+        if name not in self._lexicon.entries:
+            return self._label_of(measure, disclosures().get(name, ()), chance)
+        found = self._book.rows.find(measure, self._last)
+        if found is not None and calibrated(found.probability) > chance:
             return None
-        self._doubt *= read[1]
-        return self._line(read[0])
+        self._doubt *= chance
+        return self._line(name)
+
+    def _label_of(self, measure: str, labels: Sequence[str], chance: float) -> Expression | None:
+        """The label that rows have for what words mean; None where a row is likelier by the words."""
+        if not labels:
+            return None
+        rows = self._book.rows
+        rows.asked_as.update((label, f"What was the {label}?") for label in labels)
+        found = {label: rows.find(label, self._last) for label in (measure, *labels)}
+        chances = {label: calibrated(one.probability) for label, one in found.items() if one is not None}
+        best = max(chances, key=chances.__getitem__, default=measure)
+        if best == measure or chances[best] * chance <= chances.get(measure, 0.0):
+            return None
+        self._doubt *= chance
+        return Name(best)
 
     def _printed_as_one(self, measure: str, parts: Sequence[str]) -> bool:
         """Whether one row says all that words name, or is what two parts of them name.
@@ -692,7 +724,7 @@ def derive(
     confidence = min(one.confidence for one in found.values())
     if plan.verdict is None and plan.one_of is None and not plan.partial:
         confidence *= plan.number_chance
-    confidence *= plan.direction_chance * plan.measure_chance
+    confidence *= plan.direction_chance
     if plan.operation is not Operation.VALUE:  # what any question for a number asks for, if nothing else
         confidence *= plan.chance
     if plan.chance < LEAST_OPERATION and plan.operation is not Operation.VALUE:
@@ -766,7 +798,7 @@ def judged(plan: QuestionPlan, quantity: Quantity, worded: Worded, found: OpenAn
     match plan.verdict:
         case Verdict.POSITIVE if all(is_outflow(item.fact.label) for item in found.inputs):
             holds = value != 0  # which is printed as a deduction
-        case Verdict.POSITIVE if _LOSS.search(" ".join(plan.measures)):
+        case Verdict.POSITIVE if _LOSS.search(" ".join((*plan.measures, *plan.spoken))):
             # A loss is printed as a negative profit, or as a number of its own.
             of_profit = any(_PROFIT.search(one.fact.label) for one in found.inputs)
             holds = value < 0 or (value > 0 and not of_profit)

@@ -15,7 +15,7 @@ from finrag_pipeline.answering.series import OpenAnswer
 from finrag_pipeline.questions.abbreviations import Abbreviations, has_vowel
 from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
 from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon, Line
-from finrag_pipeline.questions.line_reader import LEAST_LINE, read_line
+from finrag_pipeline.questions.line_reader import LEAST_LINE, SURE_LINE, disclosures, read_line
 from finrag_pipeline.questions.plan import Operation, QuestionPlan, read_plan, share_words
 from finrag_pipeline.questions.question_reader import question_reader
 from finrag_pipeline.questions.series import SeriesAsked
@@ -56,8 +56,8 @@ _CHANGE = any_case(r"\bchange in\b")
 _DAYS_OFF = 8
 """Days by which the end of a year of 52 or 53 weeks moves."""
 
-SURE_LINE = 0.7
-"""Probability of a line that surely is asked for."""
+LEAST_FORMULA = 0.7
+"""Least probability of a formula that is asked for, where the words name what it is made of."""
 
 LEAST_NUMBER = 0.25
 """Least probability that a question asks for a number."""
@@ -173,40 +173,55 @@ class OpenCalculator:
         label = self._label_said(question, resolution)
         names = resolution.printed_names
         plan = read_plan(left, names, self._knows, question, label)
-        if (meant := self._line_meant(question, names, plan)) is not None:
-            entry, chance = meant
+        name, chance = read_line(question, names) or ("", 0.0)
+        if chance < LEAST_LINE:
+            return _over_time(plan) if asked and plan else plan
+        if labels := disclosures().get(name):
+            plan = plan or read_plan(left, names, self._knows, question, line=labels[0])
+            if plan and len(plan.measures) == 1 and not self._knows(plan.measures[0]):
+                unit = None if chance >= SURE_LINE else plan.unit  # 'how many orders' may be in dollars
+                plan = replace(plan, meant=labels, meant_chance=chance, unit=unit)
+        elif (entry := self._lexicon.entries.get(name)) and self._asks_for(entry, chance, plan):
             line = read_plan(left, names, self._knows, question, line=entry.label)
             line = _of_change(line) if line and _CHANGE.search(entry.label) else line
-            plan = replace(line, measure_chance=chance) if line else plan
-        if asked and plan and plan.operation is Operation.CHANGE and len(plan.measures) == 1:
-            return replace(plan, operation=Operation.VALUE)  # 'how did revenue develop'
-        return plan
+            spoken = plan.measures[:1] if plan else ()
+            plan = replace(line, measure_chance=chance, spoken=spoken) if line else plan
+        return _over_time(plan) if asked and plan else plan
 
-    def _line_meant(
-        self, question: str, companies: Sequence[str], plan: QuestionPlan | None
-    ) -> tuple[Line | Formula, float] | None:
-        """The line or formula that a question asks for in words of its own, and its probability.
+    def _asks_for(self, entry: Line | Formula, chance: float, plan: QuestionPlan | None) -> bool:
+        """Whether a question asks for a line or formula in words of its own.
 
-        None where its words name a quantity, or something of a part of the company.
+        Not where its words name a quantity, or something of a part of the company.
         """
-        read = read_line(question, companies)
-        entry = self._lexicon.entries.get(read[0]) if read else None
-        if read is None or entry is None or read[1] < LEAST_LINE:
-            return None
-        if plan is not None:
-            known = {known_name(one, self._lexicon) for one in plan.measures}
-            several = len(plan.measures) > 1 and isinstance(entry, Line)
-            if (several and not _CHANGE.search(entry.label)) or plan.one_of is not None or plan.names:
-                return None
-            if None not in known and not self._is_made_of(entry, known, read[1]):
-                return None
-        return entry, read[1]
+        if plan is None:
+            return True
+        several = len(plan.measures) > 1 and isinstance(entry, Line)
+        moved = chance >= SURE_LINE and _CHANGE.search(entry.label) is not None
+        if (several and not moved) or plan.one_of is not None or plan.names:
+            return False
+        known = [known_name(one, self._lexicon) for one in plan.measures]
+        if None not in known:
+            return self._is_made_of(entry, known, chance)
+        if len(known) == 1 or isinstance(entry, Line):
+            return True
+        read = [name or self._read_measure(one) for name, one in zip(known, plan.measures, strict=True)]
+        return self._is_made_of(entry, read, chance) if all(read) else chance >= SURE_LINE
 
-    def _is_made_of(self, entry: Line | Formula, known: Collection[str | None], chance: float) -> bool:
-        """Whether a formula, surely asked for, is made of known quantities that a question names."""
+    def _read_measure(self, measure: str) -> str:
+        """The line, formula or disclosed quantity that words of a measure mean; '' for none."""
+        name, chance = read_line(measure) or ("", 0.0)
+        return name if chance >= LEAST_LINE else ""
+
+    def _is_made_of(self, entry: Line | Formula, names: Collection[str | None], chance: float) -> bool:
+        """Whether a formula, surely asked for, is made of quantities that a question names."""
+        if (
+            not isinstance(entry, Formula)
+            or chance < LEAST_FORMULA
+            or not self._lexicon.entries.keys() >= {*names}
+        ):
+            return False
         lines = {line.name for line in self._lexicon.lines_of(entry.name)}
-        named = {line.name for name in known if name for line in self._lexicon.lines_of(name)}
-        return isinstance(entry, Formula) and chance >= SURE_LINE and named <= lines
+        return {line.name for name in names if name for line in self._lexicon.lines_of(name)} <= lines
 
     def _label_said(self, question: str, resolution: Resolution) -> str:
         """The longest label of a row that a question says word for word; '' where it says none."""
@@ -340,6 +355,12 @@ class OpenCalculator:
             lines = self._lexicon.lines_of(name) if name else []
             found += [measure] if len(lines) < 2 else [line.label for line in lines[:MOST_LINES]]
         return tuple(dict.fromkeys(found))
+
+
+def _over_time(plan: QuestionPlan) -> QuestionPlan:
+    """A plan of values over time: 'how did revenue develop' asks for each."""
+    one = plan.operation is Operation.CHANGE and len(plan.measures) == 1
+    return replace(plan, operation=Operation.VALUE) if one else plan
 
 
 def _of_change(plan: QuestionPlan) -> QuestionPlan | None:

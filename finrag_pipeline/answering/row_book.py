@@ -171,6 +171,9 @@ class RowBook:
         together: periods that one row should show.
         unit: that numbers should have; None for any.
         question: that is asked, without companies.
+
+    Attributes:
+        asked_as: the question that words are looked up with, of those that stand for others of it.
     """
 
     def __init__(
@@ -183,6 +186,7 @@ class RowBook:
         question: str = "",
     ) -> None:
         self._question = question
+        self.asked_as: dict[str, str] = {}
         self.names = names
         self._together = together
         self._unit = unit
@@ -419,7 +423,7 @@ class RowBook:
         places, rows = self._showing(periods)
         if not places:
             return chances
-        chances[places] = self._match(words, rows, self._question)
+        chances[places] = self._match(words, rows, self.asked_as.get(words, self._question))
         texts = self._texts
 
         def lessen(where: Iterable[bool], to: float) -> None:

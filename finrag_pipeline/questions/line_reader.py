@@ -1,13 +1,16 @@
-"""Which line or formula of the lexicon a question asks for, whatever its words.
+"""Which line, formula or commonly disclosed quantity a question asks for, whatever its words.
 
 MiniLM with low-rank adapters (Hu et al., LoRA, 2021, section 4.1) and one layer over its mean state, made by
 ``benchmarks.line_reader``. "What do customers still owe?" asks for receivables, and no word of it says so.
+Lines and formulas are those of the lexicon, the other quantities those of ``disclosures.toml``.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
+from importlib.resources import files
 
 import numpy as np
 
@@ -16,10 +19,13 @@ from finrag_pipeline.questions.question_reader import MOST_TOKENS, shipped, soft
 
 LINE_FILE = "line_reader.safetensors"
 NAMES = "names"
-"""Array of the names of lines and formulas, one a text line, as bytes."""
+"""Array of the names of all that is told apart, one a text line, as bytes."""
 
 LEAST_LINE = 0.5
 """Least probability of a line that words ask for without naming it."""
+
+SURE_LINE = 0.9
+"""That of a line that surely is meant, whatever else the words name."""
 
 
 class LineReader:
@@ -47,8 +53,15 @@ class LineReader:
         return self.names[best], float(chances[best])
 
 
+@cache
+def disclosures() -> Mapping[str, tuple[str, ...]]:
+    """Printed labels of each commonly disclosed quantity, by its name."""
+    text = files("finrag_pipeline.questions").joinpath("disclosures.toml").read_text("utf-8")
+    return {name: tuple(labels) for name, labels in tomllib.loads(text).items()}
+
+
 def read_line(question: str, companies: Iterable[str] = ()) -> tuple[str, float] | None:
-    """The likeliest line or formula that a question asks for, and its probability.
+    """The likeliest line, formula or disclosed quantity that a question asks for, and its probability.
 
     None where the encoder's weights are not to be had.
 

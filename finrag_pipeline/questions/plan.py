@@ -72,6 +72,8 @@ class QuestionPlan:
         chance: probability of the operation.
         number_chance: probability that a number is asked for.
         measure_chance: probability of the line that the question asks for without naming it.
+        meant: printed labels of what the one measure means in words of its own.
+        meant_chance: probability that it does.
         direction_chance: probability that the larger is asked for, or what rose, rather than the opposite.
         unit: of the numbers to look up, as ``page_tables`` has it; None where the question does not say.
         asked: the question without the names of companies and without what is said before it asks.
@@ -103,6 +105,8 @@ class QuestionPlan:
     chance: float = 1.0
     number_chance: float = 1.0
     measure_chance: float = 1.0
+    meant: tuple[str, ...] = ()
+    meant_chance: float = 1.0
     direction_chance: float = 1.0
     unit: str | None = None
     names: tuple[str, ...] = ()
@@ -240,7 +244,7 @@ def read_plan(
         reading = reading.asking_for(line)
     elif label:
         reading = reading.with_label(label)
-    return _Planner(text, companies, known, reading).plan()
+    return _Planner(text, companies, known, reading, line).plan()
 
 
 _ASIDE = any_case(
@@ -261,9 +265,15 @@ def _reworded(question: str) -> str:
 
 class _Planner:
     def __init__(
-        self, text: str, companies: Sequence[str], known: Callable[[str], bool], reading: Reading
+        self,
+        text: str,
+        companies: Sequence[str],
+        known: Callable[[str], bool],
+        reading: Reading,
+        line: str = "",
     ) -> None:
         self.known = known
+        self.line = line
         self.reading = reading
         self.text = text
         self.directives, _ = read_directives(text)
@@ -382,6 +392,8 @@ class _Planner:
         if plan is None:
             grows = not _GROWS.isdisjoint(re.findall(r"\w+", self.text.lower()))
             plan = self._made(Operation.CHANGE, _SALES) if grows else self._made(Operation.VALUE, _PROFIT)
+        if threshold is None and plan.operation is Operation.VALUE and not self._ends():
+            threshold = self._number()  # 'did it clear a 35 % margin?'
         verdict: Verdict | None = Verdict.LESS if down else Verdict.MORE
         match plan.operation:
             case Operation.CHANGE | Operation.GROWTH if (
@@ -402,15 +414,22 @@ class _Planner:
     def _threshold(self) -> float | None:
         """The number that something is compared with, in full units; None where there is none."""
         for compares in _COMPARES.finditer(self.masked):
-            found = _THRESHOLD.search(self.masked, compares.end(), compares.end() + 30)
-            if found is None:
-                continue
-            if found["words"]:
+            start, end = compares.end(), compares.end() + 30
+            found = _THRESHOLD.search(self.masked, start, end)
+            if found and found["words"]:
                 return _IN_WORDS[found["words"].lower()]
-            unit = (found["unit"] or "").lower()
-            if unit or found["money"] or "," in found["number"]:
-                return float(found["number"].replace(",", "")) * _UNITS[unit]
+            if (number := self._number(start, end)) is not None:
+                return number
         return None
+
+    def _number(self, start: int = 0, end: int = MOST_CHARACTERS) -> float | None:
+        """The first number of a part of the question, where it is an amount or has a unit; in full units."""
+        found = _THRESHOLD.search(self.masked, start, end)
+        if found is None or found["words"]:
+            return None
+        unit = (found["unit"] or "").lower()
+        told = unit or found["money"] or "," in found["number"]
+        return float(found["number"].replace(",", "")) * _UNITS[unit] if told else None
 
     def _calculated(self, among: Iterable[Operation]) -> QuestionPlan | None:
         """The likeliest operation that the measures and periods allow."""
@@ -439,11 +458,15 @@ class _Planner:
         measure = by_name or measure
         if self.known(naming_words(measure)) or self.known(measure):  # a ratio by name is a value
             pairs = [one for one in _PAIRS if one is not Operation.SUM or len(self.periods) < 2]
+            if self._ends() and not self.several:  # from what it was
+                chances[Operation.CHANGE] += chances.pop(Operation.DIFFERENCE)
             chances[Operation.VALUE] = sum(chances.get(one, 0.0) for one in (Operation.VALUE, *pairs))
             among -= {*pairs}
         elif Operation.RATIO in among and (margin := self._margin(measure)):
             return replace(margin, chance=max(chances.values()))
         parts = None if by_name else self._parts()
+        if parts and self._ends() and not (self.several or self.reading.share()) and _says_again(*parts):
+            parts, measure = None, parts[0]  # 'profit … than in the same stretch a year before'
         if parts and self.reading.share():
             top = max(chances, key=chances.__getitem__)
             moved = top in _CHANGES or _MOVED.search(self.masked)
@@ -565,6 +588,7 @@ class _Planner:
 
     def _made(self, operation: Operation, *measures: str) -> QuestionPlan:
         periods = self.periods
+        measures = tuple(" ".join(_SAME.sub(" ", measure).split()) or measure for measure in measures)
         if operation in _CHANGES:
             measures = tuple(_MOVING.sub("", measure) or measure for measure in measures)
             if self.back and len(periods) == 1:
@@ -576,7 +600,10 @@ class _Planner:
             if names and not self.known(measures[0]):  # 'the Games share of sales'
                 measures = (*share_words(measures)[:1], *measures[1:])
         named = tuple(
-            self._with_verb(measure) or _nouns(naming_words(measure)) or measure for measure in measures
+            measure
+            if measure == self.line
+            else self._with_verb(measure) or _nouns(naming_words(measure)) or measure
+            for measure in measures
         )
         return QuestionPlan(operation, named, periods, spoken=measures)
 
@@ -603,6 +630,19 @@ def _in_terms(words: Words) -> str:
     return " ".join(
         word for (sign, _), text in zip(terms, texts, strict=True) for word in (sign, text) if word
     )
+
+
+def _says_again(first: str, second: str) -> bool:
+    """Whether the words of a second measure only say that it is the first one at another time."""
+    said = set(naming_words(second).lower().split())
+    named = set(naming_words(first).lower().split())
+    return said == named or (bool(said & _AGAIN) and said <= _AGAIN | named)
+
+
+_AGAIN = word_set("same stretch span spell earlier before prior previous comparable corresponding ago")
+_SAME = any_case(
+    r"\bsame\b(?![- ](?:store|restaurant|propert|site|hospital|facilit|branch|hotel|centre|center))"
+)
 
 
 def _is_rate(measure: str) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 
+from finrag_pipeline.answering import open_calculator
 from finrag_pipeline.answering.derivation import Derivation
 from finrag_pipeline.answering.open_calculator import OpenCalculator
 from finrag_pipeline.answering.row_matcher import row_matcher
@@ -19,20 +20,26 @@ END = dt.date(2023, 12, 31)
 FILINGS = {"TORVEX_2023_10K": ("Torvex", 48e6), "ANDRIX_2023_10K": ("Andrix", 12e6)}
 
 
-def _rows(filing: str) -> Sequence[FilingRow]:
-    number = FILINGS[filing][1]
-    value = RowValue(
-        (), END, 12, 2023, None, number, f"{number:,.0f}", "currency", "USD", (0.0, 0.0, 1.0, 1.0)
-    )
-    return [FilingRow(filing, 4, 0, 0, "", ("Warranty claims paid",), (), None, None, (value,))]
+CLAIMS = {"Warranty claims paid": 1.0}
 
 
-def _ask(question: str) -> Derivation:
-    calculator, resolver = _calculator()
+def _rows_of(filing: str, printed: Mapping[str, float]) -> Sequence[FilingRow]:
+    """A table with a row for each label, whose number is the filing's own times what is given."""
+    rows = []
+    for place, (label, times) in enumerate(printed.items()):
+        number = FILINGS[filing][1] * times
+        box = (0.0, 0.0, 1.0, 1.0)
+        value = RowValue((), END, 12, 2023, None, number, f"{number:,.0f}", "currency", "USD", box)
+        rows.append(FilingRow(filing, 4, 0, place, "", (label,), (), None, None, (value,)))
+    return rows
+
+
+def _ask(question: str, printed: Mapping[str, float] = CLAIMS) -> Derivation:
+    calculator, resolver = _calculator(printed)
     return calculator.answer(question, resolver.resolve(question))
 
 
-def _calculator() -> tuple[OpenCalculator, Resolver]:
+def _calculator(printed: Mapping[str, float] = CLAIMS) -> tuple[OpenCalculator, Resolver]:
     resolver = Resolver(
         [
             {
@@ -49,7 +56,7 @@ def _calculator() -> tuple[OpenCalculator, Resolver]:
     return OpenCalculator(
         {filing: FilingInfo(filing, "10-K", 2023, None, END) for filing in FILINGS},
         lambda _: [],
-        _rows,
+        lambda filing: _rows_of(filing, printed),
         resolver,
         formula_lexicon(),
         row_matcher().probabilities,
@@ -72,3 +79,33 @@ def test_a_question_is_spelled_out_by_the_rows_of_its_company() -> None:
     assert found == {"warr. clms paid": "warranty claims paid"}
     plain = "What were the claims of Torvex in 2023?"
     assert calculator.spelled_out(plain, resolver.resolve(plain), None, {"torvex"}) == (plain, {})
+
+
+NOTES = {"Backlog": 1.0, "Advertising expense": 0.25, "Warranty claims paid": 0.5}
+
+
+def test_a_disclosed_quantity_is_looked_up_by_the_label_that_it_has_in_print() -> None:
+    found = _ask("How many orders had Torvex on its books, not yet filled, at the end of 2023?", NOTES)
+    assert found.answer == "$48 million" and found.inputs[0].fact.label == "Backlog"
+    assert found.from_rows and found.confidence is not None and found.confidence < 1
+
+
+def test_each_of_two_measures_may_mean_a_disclosed_quantity() -> None:
+    asked = "What was larger at Torvex in 2023, what it spent on adverts or the warranty claims paid?"
+    found = _ask(asked, NOTES)
+    assert {one.fact.label for one in found.inputs} == {"Advertising expense", "Warranty claims paid"}
+
+
+def test_a_row_that_says_the_words_comes_before_what_they_may_mean(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_calculator, "read_line", lambda *_: ("backlog", 0.6))
+    found = _ask("What warranty claims had Torvex paid in 2023?", NOTES)
+    assert found.inputs[0].fact.label == "Warranty claims paid"
+
+
+def test_the_chance_of_what_is_meant_goes_into_that_of_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = "What had Torvex not yet delivered in 2023?"
+    confidence = []
+    for chance in (0.95, 0.75):
+        monkeypatch.setattr(open_calculator, "read_line", lambda *_, chance=chance: ("backlog", chance))
+        confidence.append(_ask(asked, NOTES).confidence)
+    assert confidence[1] / confidence[0] == pytest.approx(0.75 / 0.95, abs=1e-3)

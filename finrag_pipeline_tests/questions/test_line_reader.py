@@ -1,4 +1,4 @@
-"""Which line or formula a question asks for that names none."""
+"""Which line, formula or disclosed quantity a question asks for that names none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.line_reader import LINE_QUESTIONS
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.questions import line_reader as module
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
-from finrag_pipeline.questions.line_reader import line_reader, read_line
+from finrag_pipeline.questions.line_reader import disclosures, line_reader, read_line
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,8 @@ from finrag_pipeline.questions.line_reader import line_reader, read_line
             "gross_margin",
         ),
         ("What did Zoltek put into new plants and machines in 2019?", "capex"),
+        ("How big was the hole in Zoltek's pension pot at the end of 2019?", "funded_status"),
+        ("What did Zoltek spend on adverts in 2019?", "advertising_expense"),
     ],
 )
 def test_line_that_no_word_names(question: str, line: str) -> None:
@@ -50,9 +52,14 @@ def test_names_of_companies_do_not_matter() -> None:
     assert read_line(question.format("Zoltek"), ["Zoltek"]) == read_line(question.format("Bix"), ["Bix"])
 
 
-def test_every_line_that_is_told_is_in_the_lexicon() -> None:
+def test_all_that_is_told_is_in_the_lexicon_or_disclosed() -> None:
     reader = line_reader()
-    assert reader is not None and set(reader.names) <= set(formula_lexicon().entries)
+    assert reader is not None and set(reader.names) <= {*formula_lexicon().entries, *disclosures()}
+
+
+def test_what_is_disclosed_has_labels_of_its_own() -> None:
+    labels = [label for own in disclosures().values() for label in own]
+    assert disclosures().keys().isdisjoint(formula_lexicon().entries) and len(labels) == len(set(labels))
 
 
 def test_without_the_encoder_no_line_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,5 +76,5 @@ def test_without_the_encoder_no_line_is_told(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_questions_written_for_lines_name_entries_and_stand_once() -> None:
     asked = [json.loads(line) for line in LINE_QUESTIONS.read_text("utf-8").splitlines()]
-    assert {one["line"] for one in asked} <= {None, *formula_lexicon().entries}
+    assert {one["line"] for one in asked} <= {None, *formula_lexicon().entries, *disclosures()}
     assert max(Counter(one["question"] for one in asked).values()) == 1

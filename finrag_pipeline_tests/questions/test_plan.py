@@ -253,6 +253,30 @@ def test_a_share_that_rises_is_judged_as_a_share() -> None:
     assert [period.year for period in plan.periods] == [2022, 2023]
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "By how much did toner sales in 2023 exceed those of the same period a year earlier?",
+        "By how much did toner sales in 2023 exceed toner sales in 2022?",
+        "How much more toner sales were there in 2023 than in the same stretch the year before?",
+    ],
+)
+def test_a_quantity_beside_itself_in_another_period_is_a_change(question: str) -> None:
+    found = plan(question)
+    assert (found.operation, found.measures) == (Operation.CHANGE, ("toner sales",))
+    assert [period.year for period in found.periods] == [2022, 2023]
+
+
+def test_a_number_of_a_yes_or_no_question_is_a_threshold_whatever_the_verb() -> None:
+    found = plan("Did toner sales clear $35 million in 2023?")
+    assert (found.verdict, found.threshold) == (Verdict.MORE, 35e6)
+
+
+def test_per_share_of_a_company_is_per_share() -> None:
+    found = read_plan("What were the toner savings per share of Torvex in 2023?", ("Torvex",))
+    assert found is not None and found.unit == "currency/share"
+
+
 def test_quarters_without_a_year_are_kept() -> None:
     assert plan("What were toner sales in the third quarter?").quarters == (3,)
     assert plan("By how much did toner sales change between Q3 and Q4?").quarters == (3, 4)
