@@ -71,9 +71,9 @@ _A_YEAR_AGO = any_case(
     r"\byear[- ](?:over|on|ago|earlier|before)\b|\by[/o]y\b|\b(?:a|one|prior|previous|last) year\b|"
     r"\bannual|\bsame (?:quarter|period)\b"
 )
-_NO_PART, _TOO_MANY_TIMES, _NOTHING = Decimal("0.0005"), 100, 0.3
+_NO_PART, _TOO_MANY_TIMES, _FAR_BELOW, _NOTHING = Decimal("0.0005"), 100, 1000, 0.3
 """What is left of it where a part is next to nothing, as a count is of an amount, or a hundred times the
-whole, or where nothing changed."""
+whole, where a number is a thousandth of what it is compared with, or where nothing changed."""
 
 _CODE = re.compile(r"[^\W\d_].*\d|\d.*[^\W\d_]")
 _UNPRINTED = 0.1
@@ -217,6 +217,8 @@ class PlanReader:
         if above and last > 1 and not _RATIO.search(plan.asked):
             confidence *= _ABOVE_THE_WHOLE
         if plan.operation is Operation.RATIO and last > _TOO_MANY_TIMES and values[-1][2].unit != "days":
+            confidence *= _NOTHING
+        if plan.threshold and last * _FAR_BELOW < plan.threshold:  # such as a rate beside an amount
             confidence *= _NOTHING
         nothing = _NO_PART if plan.operation is Operation.RATIO else 0
         if plan.operation in (Operation.RATIO, Operation.CHANGE, Operation.GROWTH) and last <= nothing:
