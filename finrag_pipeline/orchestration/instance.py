@@ -231,6 +231,7 @@ def _clearing_up(instance: dg.DagsterInstance) -> Iterator[None]:
         while not done.wait(_WATCH_SECONDS):
             with suppress(Exception):  # a busy database; the next round comes soon
                 release_dead_runs(instance)
+                assign_free_slots(instance)
 
     release_dead_runs(instance)
     watcher = threading.Thread(target=watch, name="killed runs", daemon=True)
@@ -240,6 +241,19 @@ def _clearing_up(instance: dg.DagsterInstance) -> Iterator[None]:
     finally:
         done.set()
         watcher.join()
+
+
+def assign_free_slots(instance: dg.DagsterInstance) -> None:
+    """Give free slots of pools to steps that wait for one.
+
+    Dagster looks for room before it queues a step, so one that queues just as the last slot falls free would
+    wait for ever.
+    """
+    from dagster._core.storage.event_log import SqlEventLogStorage
+
+    storage = instance.event_log_storage
+    if isinstance(storage, SqlEventLogStorage):
+        storage.assign_pending_steps([*filter(storage.has_unassigned_slots, storage.get_concurrency_keys())])
 
 
 def release_dead_runs(instance: dg.DagsterInstance) -> list[str]:

@@ -14,6 +14,7 @@ from dagster._core.test_utils import create_run_for_test
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.orchestration import instance as module
 from finrag_pipeline.orchestration.instance import (
+    assign_free_slots,
     dagster_home,
     open_instance,
     release_dead_runs,
@@ -129,6 +130,26 @@ class TestDeadRuns:
         assert not storage.claim_concurrency_slot("duckdb_write", "next", "warehouse").is_claimed
         assert release_dead_runs(instance) == [run_id]
         assert storage.claim_concurrency_slot("duckdb_write", "next", "warehouse").is_claimed
+
+    def test_a_step_that_queued_as_the_slot_fell_free_gets_it(
+        self, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        storage = instance.event_log_storage
+        storage.set_concurrency_slots("duckdb_write", 1)
+        assert storage.claim_concurrency_slot("duckdb_write", "first", "warehouse").is_claimed
+        queue = storage.add_pending_step
+
+        def freed_before(*args: object, **options: object) -> None:
+            storage.free_concurrency_slot_for_step("first", "warehouse")
+            queue(*args, **options)
+
+        monkeypatch.setattr(storage, "add_pending_step", freed_before)
+        assert not storage.claim_concurrency_slot("duckdb_write", "next", "warehouse").is_claimed
+        assert not storage.claim_concurrency_slot("duckdb_write", "next", "warehouse").is_claimed, "for ever"
+        assign_free_slots(instance)
+        assert storage.claim_concurrency_slot("duckdb_write", "next", "warehouse").is_claimed
+        assign_free_slots(instance)
+        assert not storage.claim_concurrency_slot("duckdb_write", "third", "warehouse").is_claimed
 
     def test_a_process_number_that_is_used_again_is_another_process(self) -> None:
         host, pid, started = process_name(os.getpid()).rsplit(":", 2)
