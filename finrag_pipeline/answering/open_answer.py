@@ -556,7 +556,7 @@ class PlanReader:
         found = {label: rows.find(label, self._last) for label in (measure, *labels)}
         chances = {label: calibrated(one.probability) for label, one in found.items() if one is not None}
         best = max(chances, key=chances.__getitem__, default=measure)
-        if best == measure or chances[best] * chance <= chances.get(measure, 0.0):
+        if measure not in labels and chances.get(best, 0.0) * chance <= chances.get(measure, 0.0):
             return None
         self._doubt *= chance
         return Name(best)

@@ -184,7 +184,7 @@ class OpenCalculator:
         elif (entry := self._lexicon.entries.get(name)) and self._asks_for(entry, chance, plan):
             line = read_plan(left, names, self._knows, question, line=entry.label)
             line = _of_change(line) if line and _CHANGE.search(entry.label) else line
-            spoken = plan.measures[:1] if plan else ()
+            spoken = plan.measures if plan and len(plan.measures) == 1 else ()
             plan = replace(line, measure_chance=chance, spoken=spoken) if line else plan
         return _over_time(plan) if asked and plan else plan
 
@@ -343,7 +343,8 @@ class OpenCalculator:
             asked, default = _with_periods(replace(plan, periods=own) if own else plan, infos)
             book = self._row_book(infos, tuple(asked.names), asked.periods, asked.unit, asked.asked)
             last = asked.periods[-1] if asked.periods else default
-            rankings += [book.closest(words, last) for words in self._looked_for(plan.measures)]
+            said = (*plan.measures, *plan.meant[:1])
+            rankings += [book.closest(words, last) for words in self._looked_for(said)]
         turns = itertools.zip_longest(*rankings)
         return _once(row for turn in turns for row in turn if row is not None)
 

@@ -109,3 +109,17 @@ def test_the_chance_of_what_is_meant_goes_into_that_of_the_answer(monkeypatch: p
         monkeypatch.setattr(open_calculator, "read_line", lambda *_, chance=chance: ("backlog", chance))
         confidence.append(_ask(asked, NOTES).confidence)
     assert confidence[1] / confidence[0] == pytest.approx(0.75 / 0.95, abs=1e-3)
+
+
+def test_what_is_meant_counts_where_the_words_name_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_calculator, "read_line", lambda *_: ("backlog", 0.75))
+    found = _ask("And how much was it at Torvex in 2023?", NOTES)
+    assert found.inputs[0].fact.label == "Backlog" and (found.confidence or 1) < 0.76
+
+
+def test_the_closest_rows_are_those_of_what_is_meant_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_calculator, "read_line", lambda *_: ("backlog", 0.75))
+    calculator, resolver = _calculator(NOTES)
+    asked = "How many tramways had Torvex promised in 2023?"
+    rows = [row.label for row in calculator.closest(asked, resolver.resolve(asked))]
+    assert "Backlog" in rows[:2]
