@@ -57,3 +57,11 @@ def resume(model: nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
         if value.requires_grad:
             shipped = torch.tensor(arrays[_shipped_as(name)].astype(np.float32))
             value.data = shipped / SCALE if name.endswith(".b") else shipped
+
+
+def take_step(optimiser: torch.optim.Optimizer, loss: torch.Tensor) -> None:
+    """One step of a training by a loss, its gradients clipped to a norm of 1."""
+    optimiser.zero_grad()
+    loss.backward()
+    nn.utils.clip_grad_norm_([value for group in optimiser.param_groups for value in group["params"]], 1.0)
+    optimiser.step()

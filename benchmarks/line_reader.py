@@ -29,7 +29,7 @@ from torch import nn
 from transformers import AutoModel
 
 from benchmarks import arguments
-from benchmarks.adapters import adapt, adapter_arrays, resume
+from benchmarks.adapters import adapt, adapter_arrays, resume, take_step
 from benchmarks.question_reader import WORDINGS, asides, of_readings
 from benchmarks.row_cross_encoder import ASKED, FRAMES, random_text
 from benchmarks.row_questions import FILING_ROW_PHRASES, RANKED, company_of
@@ -284,10 +284,7 @@ def train(
             rng.shuffle(queue)
         texts, lines = zip(*queue.pop(), strict=True)
         loss = entropy(model(texts), torch.tensor(lines))
-        optimiser.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(learned, 1.0)
-        optimiser.step()
+        take_step(optimiser, loss)
         if step % 200 == 0:
             rate = (step + 1) * BATCH / (time.perf_counter() - begun)
             print(f"step {step} of {steps}, loss {loss.item():.3f}, {rate:.0f} texts a second", flush=True)

@@ -22,7 +22,7 @@ from tokenizers import Tokenizer
 from torch import nn
 from transformers import AutoModel
 
-from benchmarks.adapters import adapt, adapter_arrays
+from benchmarks.adapters import adapt, adapter_arrays, take_step
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.embedding.model_files import MINILM, model_folder
 from finrag_pipeline.rankers.clean_rows import read_clean_rows
@@ -136,10 +136,7 @@ def teach(lessons: Sequence[Lesson], clean: CleanLessons) -> dict[str, np.ndarra
             before = embed(plain.eval(), ids, mask)
         losses = [loss_of(vector, one) for vector, one in zip(found, batch, strict=True)]
         loss = torch.stack(losses).mean() + _STAYS * (1 - (found * before).sum(1)).mean()
-        optimiser.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(learned, 1.0)
-        optimiser.step()
+        take_step(optimiser, loss)
         schedule.step()
     return adapter_arrays(taught)
 

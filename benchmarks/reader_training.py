@@ -19,7 +19,7 @@ from safetensors.numpy import save_file
 from torch import nn
 from transformers import AutoModel
 
-from benchmarks.adapters import adapt, adapter_arrays
+from benchmarks.adapters import adapt, adapter_arrays, take_step
 
 SEED = 0
 BATCH, RATE, EPOCHS = 32, 1.2e-3, 6.0
@@ -144,10 +144,7 @@ def train(examples: ReaderExamples, model: Reader, epochs: float, seconds: float
         weights = (OF_OPERATION, OF_FORM, OF_DIRECTION)
         for weight, scores, known in zip(weights, of_questions, said.T, strict=True):
             loss = loss + weight * torch.nan_to_num(entropy(scores, known))
-        optimiser.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(learned, 1.0)
-        optimiser.step()
+        take_step(optimiser, loss)
         if step % 200 == 0:
             rate = (step + 1) * BATCH / (time.perf_counter() - begun)
             print(

@@ -24,7 +24,7 @@ from torch import nn
 from torch.utils.data import DataLoader, IterableDataset
 from transformers import AutoModel
 
-from benchmarks.adapters import adapt, adapter_arrays
+from benchmarks.adapters import adapt, adapter_arrays, take_step
 from benchmarks.row_training import IN_FILINGS, RowExamples, own_worker, ragged_part, training_device
 
 SEED = 0
@@ -177,10 +177,7 @@ def train(
         scores = torch.einsum("qd,qrd->qr", asked, told[which]) * scale
         first = torch.zeros(len(scores), dtype=torch.long, device=device)
         loss = nn.functional.cross_entropy(scores.masked_fill(~real, -1e4), first)
-        optimiser.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_([value for part in learned for value in part], 1.0)
-        optimiser.step()
+        take_step(optimiser, loss)
         if step % 50 == 0:
             print(f"step {step}, {spent:.0f} s, loss {loss.item():.3f}, scale {scale.item():.1f}", flush=True)
     return float(scale.item())

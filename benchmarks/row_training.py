@@ -28,7 +28,7 @@ from torch import nn
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 from transformers import AutoModel
 
-from benchmarks.adapters import adapt, adapter_arrays, resume
+from benchmarks.adapters import adapt, adapter_arrays, resume, take_step
 
 SEED = 0
 BATCH = 128
@@ -334,10 +334,7 @@ def train(
         with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
             logits = model(ids, types, owners)
         loss = loss_of(logits, right, real)
-        optimiser.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_([p for group in groups for p in group["params"]], 1.0)
-        optimiser.step()
+        take_step(optimiser, loss)
         if step % 50 == 0:
             rate = (step + 1) * size / (time.perf_counter() - begun)
             print(f"step {step} of {steps}, loss {loss.item():.3f}, {rate:.0f} examples a second", flush=True)
