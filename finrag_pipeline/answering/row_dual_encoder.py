@@ -73,9 +73,8 @@ class RowDualEncoder:
 
     def of_question(self, measure: str, question: str) -> np.ndarray:
         """The vector of a question, of length 1: the mean state of what names the measure."""
-        ids = np.array([self._tokens.question(measure, question)])
-        states = self._bert.hidden(ids, np.zeros_like(ids), np.ones_like(ids))[0]
-        return _of_length_one(states[: self._tokens.measure_ends(ids[0])].mean(0))
+        ids = self._tokens.question(measure, question)
+        return _of_length_one(self._bert.of_text(ids)[: self._tokens.measure_ends(ids)].mean(0))
 
     def of_rows(self, rows: Sequence[Texts]) -> np.ndarray:
         """Vectors of rows, of length 1 each, shape (rows, dimensions); kept for the next question."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TYPE_CHECKING
@@ -62,6 +62,11 @@ class Bert:
             with ThreadPoolExecutor(os.cpu_count()) as pool:
                 read = pool.map(lambda part: self._read(ids[part], types[part], mask[part]), parts)
                 return np.concatenate(list(read))
+
+    def of_text(self, ids: Sequence[int]) -> np.ndarray:
+        """States of the tokens of one text, shape (tokens, dimensions)."""
+        shape = (1, len(ids))
+        return self.hidden(np.array([ids]), np.zeros(shape, int), np.ones(shape, int))[0]
 
     def _read(self, ids: np.ndarray, types: np.ndarray, mask: np.ndarray) -> np.ndarray:
         w = self._weights

@@ -47,8 +47,7 @@ class LineReader:
 
     def _read(self, question: str) -> tuple[str, float]:
         ids = self._tokenizer.encode(question).ids[:MOST_TOKENS]
-        states = self._bert.hidden(np.array([ids]), np.zeros((1, len(ids)), int), np.ones((1, len(ids)), int))
-        chances = softmax(states[0].mean(0) @ self._weight.T + self._bias)[1:]
+        chances = softmax(self._bert.of_text(ids).mean(0) @ self._weight.T + self._bias)[1:]
         best = int(chances.argmax())
         return self.names[best], float(chances[best])
 

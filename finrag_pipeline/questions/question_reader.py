@@ -465,9 +465,9 @@ class QuestionReader:
     def _read(self, question: str) -> Reading:
         encoded = self._tokenizer.encode(question)
         ids, offsets = encoded.ids[:MOST_TOKENS], encoded.offsets[:MOST_TOKENS]
-        states = self._bert.hidden(np.array([ids]), np.zeros((1, len(ids)), int), np.ones((1, len(ids)), int))
-        tags, signs = (softmax(self._last(states[0], layer)) for layer in ("tag", "sign"))
-        mean = states[0].mean(0)
+        states = self._bert.of_text(ids)
+        tags, signs = (softmax(self._last(states, layer)) for layer in ("tag", "sign"))
+        mean = states.mean(0)
         words: list[ReadWord] = []
         ends = [mark.start() for mark in _END.finditer(question)]
         for word in _WORD_OR_MARK.finditer(question):
