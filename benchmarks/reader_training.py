@@ -1,7 +1,11 @@
 """Trains the model that reads questions on examples of ``benchmarks.question_reader``.
 
     python -m benchmarks.reader_training EXAMPLES.npz MINILM_FOLDER WEIGHTS.safetensors
+    python -m benchmarks.reader_training EXAMPLES.npz MINILM_FOLDER WEIGHTS.safetensors \\
+        --resume EARLIER.safetensors --epochs 1.6 --rate 6e-4
 
+The shipped weights were trained for six epochs and, when 3,000 questions more had been written, as in the
+second line, in half an hour on two cores.
 Nothing of the package is needed, so it runs on another machine as well: on a GPU where there is one.
 """
 
@@ -15,11 +19,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 from torch import nn
 from transformers import AutoModel
 
-from benchmarks.adapters import adapt, adapter_arrays, take_step
+from benchmarks.adapters import adapt, adapter_arrays, resume, take_step
 
 SEED = 0
 BATCH, RATE, EPOCHS = 32, 1.2e-3, 6.0
@@ -112,8 +116,14 @@ class Reader(nn.Module):
         return (*of_words, self.operation(mean), self.form(mean), self.direction(mean))
 
 
-def train(examples: ReaderExamples, model: Reader, epochs: float, seconds: float) -> Reader:
-    """The adapters of a model, trained for so long at most; questions of like length are read together."""
+def train(
+    examples: ReaderExamples, model: Reader, epochs: float, seconds: float, most: float = RATE
+) -> Reader:
+    """The adapters of a model, trained for so long at most; questions of like length are read together.
+
+    Args:
+        most: the rate of learning that it comes down from.
+    """
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model.train().to(device)
     rng = np.random.default_rng(SEED)
@@ -131,7 +141,7 @@ def train(examples: ReaderExamples, model: Reader, epochs: float, seconds: float
             break
         done = max(step / steps, spent / seconds)
         for group in optimiser.param_groups:
-            group["lr"] = RATE * min(1.0, (step + 1) / _WARM_UP) * max(_LAST_RATE, 1 - done)
+            group["lr"] = most * min(1.0, (step + 1) / _WARM_UP) * max(_LAST_RATE, 1 - done)
         if not queue:
             order = kept[np.argsort(lengths // 3 + 3 * rng.random(len(kept)), kind="stable")]
             queue = [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
@@ -194,6 +204,8 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="of the default encoder")
     parser.add_argument("weights", type=Path, help="file that is written")
     parser.add_argument("--epochs", type=float, default=EPOCHS)
+    parser.add_argument("--resume", type=Path, help="weights to go on from")
+    parser.add_argument("--rate", type=float, default=RATE)
     parser.add_argument("--rank", type=int, default=RANK)
     parser.add_argument("--frozen", type=int, default=FROZEN_LAYERS, help="lower layers without adapters")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="most time that is spent")
@@ -201,7 +213,9 @@ def main() -> None:
     examples = ReaderExamples.load(options.examples)
     torch.manual_seed(SEED)
     model = Reader(options.folder, examples.counts, options.rank, options.frozen)
-    train(examples, model, options.epochs, options.seconds)
+    if options.resume:
+        resume(model, load_file(options.resume))
+    train(examples, model, options.epochs, options.seconds, options.rate)
     for source, shares in shares_right(model, examples).items():
         print(source, shares, flush=True)
     save_file(adapter_arrays(model), str(options.weights))
