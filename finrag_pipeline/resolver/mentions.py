@@ -207,10 +207,11 @@ class _Reading:
         if alias.kind == "first word" and not (capital and in_context):
             return False  # a part of a name, and an everyday word
         if several and not capital and alias.kind in ("name", "full name"):
-            # 'home depot debt': several words of a name that open a question, or stand in one with capitals.
-            beside = before is not None and before.key in leading
-            measured = after is not None and after.key in METRICS
-            return first.opens or in_context or not self.caseless or (beside and (followed or measured))
+            # 'home depot debt', 'work for home depot abroad': several words of a name that open a question,
+            # or stand in one with capitals; but 'consumption of general electric power'.
+            led = before is not None and before.key in leading
+            apart = before is None or before.key != "of" or (after is not None and after.key in METRICS)
+            return first.opens or in_context or not self.caseless or (led and apart)
         opens = first.opens and capital  # which a question without other capitals may do too
         if (self.caseless and not opens) or (self.titled and position == last):
             return in_context

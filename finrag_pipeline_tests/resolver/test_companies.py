@@ -163,6 +163,14 @@ def test_everyday_words_beside_another_company_are_a_name_in_small_letters(quest
     assert found.printed_names == ("acme", "good light"), "the first words of a name"
 
 
+def test_a_name_of_everyday_words_in_small_letters_goes_on_in_any_words() -> None:
+    resolver = Resolver([annual("a", "Acme Corporation"), annual("b", "Good Light")])
+    assert resolver.resolve("how many people worked for good light outside kenya").printed_names == (
+        "good light",
+    )
+    assert resolver.resolve("what is the price of good light bulbs").printed_names == ()
+
+
 @pytest.mark.parametrize("name", ["Activate", "Vision", "Actors", "Quickly"])
 def test_other_words_are_no_misspellings(name: str) -> None:
     resolver = Resolver([annual("a", "Actavionis Widgets, Inc."), annual("b", "Quick Zone, Inc.")])
