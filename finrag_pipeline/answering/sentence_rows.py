@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from finrag_pipeline.answering.part_sections import part_sections
+from finrag_pipeline.answering.printed_acronyms import acronyms, spelled_out
 from finrag_pipeline.answering.quantities import SCALES
 from finrag_pipeline.filings.sentences import sentences
 from finrag_pipeline.resolver.lexicon import any_case
@@ -28,8 +31,16 @@ _LONGEST = 6
 _AMOUNT = any_case(
     r"(?P<money>\$)(?P<number>\d[\d,]*(?:\.\d+)?)\s?(?P<scale>billion|million|thousand)?\b|"
     r"\b(?P<share>\d[\d,]*(?:\.\d+)?)\s?(?:%|percent\b)|"
-    r"\b(?P<count>\d[\d,]*(?:\.\d+)?)\s(?P<of>million\s|billion\s|thousand\s)?shares\b"
+    r"\b(?P<shares>\d[\d,]*(?:\.\d+)?)\s(?P<of>million\s|billion\s|thousand\s)?shares\b|"
+    r"(?<![\w.,$€£])(?<!\d )(?P<count>\d{1,3}(?:,\d{3})+)(?![\w,]|\.\d|\s?%|\s[($\d])"
 )
+_UNITS = {"money": "currency", "share": "percent", "shares": "shares", "count": "count"}
+_CELLS = re.compile(r"(?m)(?:^[^\S\n]*(?:[$€£][^\S\n]*)?[(\d][\d,.]*[)%\s]*\n){2,}")
+"""Lines of numbers alone, which are cells of a table and end what is said before them."""
+
+_APART = re.compile(r"[$€£] ")
+"""A sign of money apart from its number, as in cells of a table."""
+_CLAUSE = any_case(r"[,;:]\s|\b(?:and|including|of which|between|while|with)\b")
 _SCALE = any_case(
     r"\b(?:dollars|amounts)(?: are)?(?: stated| expressed)? in (?P<scale>thousand|million|billion)s\b"
 )
@@ -38,6 +49,7 @@ _DIGITS = re.compile(r"\d[\d,.]*")
 _MOST_DIGITS = 2
 """Numbers in what a sentence names; more are cells of a table."""
 
+_DAY = any_case(r"\b(?:as of|as at|at) (?:\w+ \d{1,2}, )?(?:19|20)\d\d\b")
 _INSTANT = any_case(r"\b(?:as of|as at|at|on)\s+(?:the end of\s+)?$")
 _LEAD = any_case(
     r"\b(?:as of|as at|as|at|on|in|for|during|through|the|(?:fiscal )?years?|\w+ months|"
@@ -84,18 +96,32 @@ def sentence_rows(pages: Sequence[tuple[int, str]], info: FilingInfo) -> list[Fi
         scale = _SCALE.search(text)
         unsaid = SCALES[scale["scale"].lower()] if scale else of_notes
         of_notes = unsaid if _NOTES.search(text) else of_notes
-        for sentence in sentences(text, _AMOUNT):
+        last = ""
+        for sentence in sentences(_CELLS.sub("\n\n", text), _AMOUNT):
             if _SHORTEST <= len(sentence) <= _MOST_CHARACTERS and _AMOUNT.search(sentence):
-                for label, values in _told(one_line(sentence), unsaid, info):
+                for label, values in _told(one_line(sentence), unsaid, info, last):
                     table = NO_TABLE - len(rows)
-                    rows.append(FilingRow(info.filing, page, table, 0, "", (label,), (), None, None, values))
+                    # 'With 120 in Kenya': of what, the sentence says before
+                    around = one_line(sentence) if values[0].unit == "count" else ""
+                    rows.append(
+                        FilingRow(info.filing, page, table, 0, around, (label,), (), None, None, values)
+                    )
+            last = one_line(sentence)
     return rows
 
 
-def _told(sentence: str, unsaid: float, info: FilingInfo) -> Iterator[tuple[str, tuple[RowValue, ...]]]:
-    """What a sentence names, and its amounts of periods."""
+def _told(
+    sentence: str, unsaid: float, info: FilingInfo, last: str
+) -> Iterator[tuple[str, tuple[RowValue, ...]]]:
+    """What a sentence names, and amounts of periods; numbers of things may be of the day told before it."""
     amounts = list(_amounts(sentence, unsaid))
-    if not amounts or len(amounts) > _LONGEST * 2 or not NAMES_A_YEAR.search(sentence):
+    if not amounts or len(amounts) > _LONGEST * 2:
+        return
+    if not NAMES_A_YEAR.search(sentence):
+        day = _DAY.search(last)
+        if day is None or any(one.kind != "count" for one in amounts):
+            return
+        yield from _told(f"{day[0]}, {sentence}", unsaid, info, "")
         return
     places = [place for place in find_periods(sentence) if not any(p.future for p in place.periods)]
     taken = [(one.start, one.end) for one in amounts]
@@ -103,15 +129,21 @@ def _told(sentence: str, unsaid: float, info: FilingInfo) -> Iterator[tuple[str,
     spans = [(p.start, p.end) for p in places]
     groups: list[list[_Told]] = []
     for one in amounts:
-        last = groups[-1][-1] if groups else None
-        between = _without(sentence, last.end, one.start, spans) if last else ""
+        ahead = groups[-1][-1] if groups else None
+        between = _without(sentence, ahead.end, one.start, spans) if ahead else ""
         # '$3 million, $2 million and $1 million'; '$3 million in 2018, compared with $2 million in 2017'
-        if last and last.kind == one.kind and not _LEAD.sub("", between):
+        if ahead and ahead.kind == one.kind and not _LEAD.sub("", between):
             groups[-1].append(one)
         else:
             groups.append([one])
     begins = [0, *(group[-1].end for group in groups)]
     ends = [*(group[0].start for group in groups[1:]), len(sentence)]
+    for at, group in enumerate(groups):
+        if group[0].kind == "count":  # '300 people, with 120 of them in Kenya'
+            for clause in _CLAUSE.finditer(sentence, begins[at], group[0].start):
+                begins[at] = clause.end()
+            clauses = list(_CLAUSE.finditer(sentence, group[-1].end, ends[at]))
+            ends[at] = clauses[-1].start() if clauses and at + 1 < len(groups) else ends[at]
     told = [
         (before, group, after, periods)
         for before, group, after in zip(begins, groups, ends, strict=False)
@@ -121,7 +153,7 @@ def _told(sentence: str, unsaid: float, info: FilingInfo) -> Iterator[tuple[str,
         label = _label(sentence, before, group, after, spans if told else [*spans, *taken])
         if not label or len(_DIGITS.findall(label)) > _MOST_DIGITS:
             continue
-        unit = {"money": "currency", "share": "percent", "count": "shares"}[group[0].kind]
+        unit = _UNITS[group[0].kind]
         if unit == "currency" and _PER_SHARE.search(f"{label} {sentence[group[-1].end :][:20]}"):
             unit = "currency/share"
         values = tuple(
@@ -182,13 +214,18 @@ def _with_own_periods(
 
 def _amounts(sentence: str, unsaid: float) -> Iterator[_Told]:
     """Amounts of a sentence; whole dollars without a scale are in that of the page."""
+    printed_apart = _APART.search(sentence)
     for match in _AMOUNT.finditer(sentence):
+        if match["count"] and printed_apart:
+            continue
         if match["money"]:
             number, scale, kind = match["number"], match["scale"], "money"
         elif match["share"]:
             number, scale, kind = match["share"], None, "share"
+        elif match["shares"]:
+            number, scale, kind = match["shares"], match["of"], "shares"
         else:
-            number, scale, kind = match["count"], match["of"], "count"
+            number, scale, kind = match["count"], None, "count"
         value = float(number.replace(",", "")) * SCALES.get((scale or "").strip().lower(), 1.0)
         if kind == "money" and not scale and "." not in number:
             value *= unsaid
@@ -279,6 +316,13 @@ class PrintedRows(FilingRows):
     def _read(self, filing: str) -> list[FilingRow]:
         only = {"filing": filing}
         pages = self._lake.read("filing_pages", only, ["page", "text"])
-        texts = zip(pages["page"].to_pylist(), pages["text"].to_pylist(), strict=True)
+        texts = [(page, text or "") for page, text in zip(*pages.to_pydict().values(), strict=True)]
+        cells: defaultdict[int, set[str]] = defaultdict(set)
+        tables = self._lake.read("page_tables", only, ["page", "text"])
+        for page, text in zip(*tables.to_pydict().values(), strict=True):
+            cells[page].add(text.strip())
         info = read_info(self._lake.read("filings", only).to_pylist()[0])
-        return [*super()._read(filing), *sentence_rows([(page, text or "") for page, text in texts], info)]
+        rows = super()._read(filing)
+        sections = part_sections(rows, texts, cells)
+        rows = [replace(row, section=sections.get((row.page, row.table), "")) for row in rows]
+        return list(spelled_out([*rows, *sentence_rows(texts, info)], acronyms(text for _, text in texts)))

@@ -89,6 +89,7 @@ class FilingRow:
         columns: distinct headers above its numbers that name no period, such as those of segments.
         statement: kind of the primary statement that the row belongs to; None outside of them.
         concept: name of its line in the lexicon, where the facts know it.
+        section: name of the part of the company, such as a segment, that the text around the table is about.
     """
 
     filing: str
@@ -101,6 +102,7 @@ class FilingRow:
     statement: str | None
     concept: str | None
     values: tuple[RowValue, ...]
+    section: str = ""
 
     @property
     def label(self) -> str:

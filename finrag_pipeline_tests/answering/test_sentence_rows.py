@@ -129,3 +129,29 @@ def test_what_is_no_row(text: str) -> None:
 def test_a_filing_without_a_period_tells_nothing() -> None:
     unknown = FilingInfo("A", None, None, None, None)
     assert sentence_rows([(0, "Royalty expense was $25 million in fiscal 2024, as always.")], unknown) == []
+
+
+def test_numbers_of_things_stand_for_their_own_words() -> None:
+    found = told(
+        "As of February 1, 2025, we employed approximately 77,300 people, with approximately 26,000 crew in Kenya "
+        "and approximately 51,300 crew outside Kenya."
+    )
+    assert [(label, values[0][0]) for label, values in found] == [
+        ("employed people,", 77_300),
+        ("crew in Kenya", 26_000),
+        ("crew outside Kenya.", 51_300),
+    ]
+
+
+def test_numbers_of_things_are_of_the_day_that_the_sentence_before_names() -> None:
+    (_, (crew, values)) = told(
+        "We had 32,500 people as of February 1, 2025. Our fleet is run by approximately 12,500 crew at sea. "
+    )
+    assert (crew, values) == ("fleet is run by crew at sea.", [(12_500, "2025-02-01", None)])
+
+
+def test_cells_of_a_table_end_what_is_said_before_them() -> None:
+    found = told(
+        "Tax benefits\n$ 44\n$ 38\nAs of December 31, 2024, there was $396 million of cost not booked."
+    )
+    assert found == [("cost not booked.", [(396e6, "2024-12-31", None)])]
