@@ -25,10 +25,12 @@ from finrag_pipeline.questions.expression import (
     Expression,
     ExpressionError,
     Name,
+    names_in,
     parse_expression,
     print_expression,
 )
 from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon, formula_lexicon
+from finrag_pipeline.questions.line_reader import SURE_LINE, read_line
 from finrag_pipeline.questions.parser import ParsedQuestion, parse_question
 from finrag_pipeline.questions.question_reader import Form, read_question
 from finrag_pipeline.questions.series import SeriesAsked, read_series
@@ -154,6 +156,7 @@ class Calculator:
                 found = verdict
             if found is None:
                 parsed = parse_question(question, names, self._lexicon)
+                self._check_meant(question, parsed, resolution)
                 found = self._calculated(question, parsed, resolution, pages or (), filings, only_pages)
         except Abstention as abstention:
             may_answer = asked is None and abstention.kind not in _NO_ROW_ANSWERS
@@ -301,6 +304,20 @@ class Calculator:
                     question, "0", 0.0, "ratio", "0", (missing.why,), looked_for=missing.looked_for
                 )
             raise
+
+    def _check_meant(self, question: str, parsed: ParsedQuestion, resolution: Resolution) -> None:
+        """Abstain where a question surely asks for another line than a word of it names.
+
+        'How much debt was paid back' asks for no balance of debt.
+        """
+        named = {*names_in(parsed.expression)} - parsed.definitions.keys()
+        if len(named) != 1 or parsed.also or self._rows is None:
+            return
+        meant, chance = read_line(question, resolution.printed_names) or ("", 0.0)
+        if chance >= SURE_LINE and meant not in named:
+            raise Abstention(
+                AbstentionKind.NOT_UNDERSTOOD, "the question asks for a line that it does not name"
+            )
 
     def _filings(self, resolution: Resolution, filings: Sequence[str] | None) -> list[str]:
         """Filings of the company asked about with facts, the one most likely meant first."""

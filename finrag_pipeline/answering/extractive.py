@@ -242,11 +242,13 @@ def _candidates(passages: Sequence[Passage]) -> list[tuple[str, Passage, int]]:
 
 def asks_for_amount(question: str) -> bool:
     """Whether a question wants a number: 'how much', 'answer in USD millions', money, a fact of a period."""
-    from finrag_pipeline.questions.plan import read_plan  # only quotes need it
+    from finrag_pipeline.questions.plan import Operation, read_plan  # only quotes need it
 
     kind = kind_of(question)
     other = any(asks.search(question) for asks, _ in _TYPES)
     plan = None if other else read_plan(question)
+    if plan is not None and plan.yes_no and plan.operation is not Operation.VALUE:
+        return True  # 'were there more members than a year before'
     if plan is not None and not plan.yes_no:
         surely = kind == "fact" and plan.number_chance >= _SURELY_A_NUMBER
         if surely or plan.unit is not None:

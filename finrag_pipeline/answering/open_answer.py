@@ -26,6 +26,7 @@ from finrag_pipeline.questions.expression import (
     Name,
     Negative,
     Number,
+    compound_growth,
     names_in,
     print_expression,
 )
@@ -82,6 +83,7 @@ _UNPRINTED = 0.1
 _PART_UNREAD = 0.3
 """What is left of it where a quarter or half is asked for, and only whole years were read."""
 
+_FOOTNOTES = re.compile(r"(?:\s*\(\w{1,2}\))+(?= >|$)")
 _NO_MONEY = frozenset(("percent", "points", "basis_points", "days", "ratio"))
 
 _YEARS_SHOWN = 5
@@ -193,7 +195,7 @@ class PlanReader:
         }
         amounts = {(abs(one.value), one.fact.period_end) for one in trace.inputs}
         count = len(values)
-        if len(names) > 1 and (
+        if sum(1 for of in names for _ in names_in(of)) > 1 and (
             len(cells) == count or (len(trace.inputs) == 2 * count and len(amounts) == count)
         ):
             known = self._lexicon.entries
@@ -294,7 +296,8 @@ class PlanReader:
         if any(isinstance(self._lexicon.entries.get(name), Formula) for name in named):
             return
         inputs = self._calculation.trace.inputs
-        labels = {frozenset(terms(one.line)): one.line for one in inputs if isinstance(one.fact, PrintedFact)}
+        printed = (one.line for one in inputs if isinstance(one.fact, PrintedFact))
+        labels = {frozenset(terms(_FOOTNOTES.sub("", line))): line for line in printed}
         if len(labels) > len(named):
             why = f"the filings name it differently: {listed(sorted(labels.values()))}"
             raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
@@ -412,6 +415,10 @@ class PlanReader:
                 each = periods if plan.each or len(periods) > 1 else (last,)
                 return [(period.label, first, period) for period in each]
             case Operation.CHANGE | Operation.GROWTH:
+                if plan.compound:
+                    began = periods[0] if len(plan.periods) > 1 else last.shift(-max(1, plan.years_back + 1))
+                    years = last.of_year - began.of_year
+                    return [("", compound_growth(At(first, last), At(first, began), years), last)]
                 before = periods[-2] if len(periods) > 1 else self._before(plan, first, last)
                 dated = before.end or last.end or before.length == last.length
                 if not dated and not self._is_balance(first, last):

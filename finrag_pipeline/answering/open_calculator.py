@@ -201,7 +201,8 @@ class OpenCalculator:
             return False
         known = [known_name(one, self._lexicon) for one in plan.measures]
         if None not in known:
-            return self._is_made_of(entry, known, chance)
+            another = len(known) == 1 and chance >= SURE_LINE and known[0] != entry.name
+            return another or self._is_made_of(entry, known, chance)
         if len(known) == 1 or isinstance(entry, Line):
             return True
         read = [name or self._read_measure(one) for name, one in zip(known, plan.measures, strict=True)]

@@ -27,6 +27,9 @@ from finrag_pipeline.tables.row_periods import tells_only_time
 Match = Callable[[str, Sequence[FilingRow], str], np.ndarray]
 """Probability that each row holds what words name in a question, shape (rows,)."""
 
+Place = tuple[object, ...]
+"""Where rows stand that belong together."""
+
 _SAME = 5e-4
 _PARTS_ADD_UP = 0.01
 _SURELY = 0.9
@@ -192,8 +195,12 @@ class RowBook:
         self._unit = unit
         self._infos = {info.filing: info for info, _ in filings}
         self._order = {info.filing: place for place, (info, _) in enumerate(filings)}
-        self._rows = [row for _, rows in filings for row in rows]
+        said = set(terms(" ".join((question, *names))))
+        self._rows = [_below_its_part(row, said) for _, rows in filings for row in rows]
         self._totals = {_siblings(row): at for at, row in enumerate(self._rows) if _TOTAL.match(row.label)}
+        self._total_columns = {
+            _columns_of(row): at for at, row in enumerate(self._rows) if _TOTAL.match(_column_of(row))
+        }
         self._closings: dict[tuple[object, ...], list[int]] = {}
         for at, row in enumerate(self._rows):
             if _CLOSING.search(row.label):
@@ -499,20 +506,26 @@ class RowBook:
                     chances[place] *= _PART_OF
 
     def _prefer_totals(self, said: set[str], chances: np.ndarray) -> None:
-        """Give a total the probability of its parts where words name none of them; else take its own."""
-        parts: dict[tuple[object, ...], list[int]] = {}
-        for place in np.flatnonzero(chances > _LITTLE):
-            row = self._rows[place]
-            if not _TOTAL.match(row.label) and _siblings(row) in self._totals:
-                parts.setdefault(_siblings(row), []).append(int(place))
-        for siblings, places in parts.items():
-            total = self._totals[siblings]
-            own = set(terms(self._rows[total].label))
-            if any(said & _terms_and_other(self._rows[place].label) - own for place in places):
-                chances[total] *= _PART_OF
-                continue
-            chances[total] = max(chances[total], *chances[places])
-            chances[places] *= _PART_OF
+        """Give a total the probability of its parts where words name none of them; else take its own.
+
+        Rows below each other are such, and columns beside each other.
+        """
+        rows = (self._totals, _siblings, _label_of)
+        columns = (self._total_columns, _columns_of, _column_of)
+        for totals, place_of, name_of in (rows, columns):
+            parts: dict[Place, list[int]] = {}
+            for place in np.flatnonzero(chances > _LITTLE):
+                row = self._rows[place]
+                if not _TOTAL.match(name_of(row)) and place_of(row) in totals:
+                    parts.setdefault(place_of(row), []).append(int(place))
+            for siblings, places in parts.items():
+                total = totals[siblings]
+                own = set(terms(name_of(self._rows[total])))
+                if any(said & _terms_and_other(name_of(self._rows[place])) - own for place in places):
+                    chances[total] *= _PART_OF
+                    continue
+                chances[total] = max(chances[total], *chances[places])
+                chances[places] *= _PART_OF
 
     def _of_period(self, row: FilingRow, period: FiscalPeriod, opening: bool = False) -> Fact | None:
         """The number of a period; of an opening balance that of the day before it begins."""
@@ -698,9 +711,30 @@ def _is_total(row: FilingRow, part: FilingRow) -> bool:
     return _TOTAL.match(row.label) is not None and row.columns == part.columns
 
 
-def _siblings(row: FilingRow) -> tuple[object, ...]:
+def _below_its_part(row: FilingRow, said: set[str]) -> FilingRow:
+    """A row with the part that its section is about as its outermost heading, where a question names that."""
+    part = set(terms(row.section)) if row.section and row.statement is None else set()
+    if not part or not part <= said or part <= set(terms(row.text)):
+        return row
+    return replace(row, path=(row.section, *row.path))
+
+
+def _siblings(row: FilingRow) -> Place:
     """What rows below one heading of a table have in common."""
     return row.filing, row.page, row.table, row.path[:-1]
+
+
+def _label_of(row: FilingRow) -> str:
+    return row.label
+
+
+def _column_of(row: FilingRow) -> str:
+    return row.columns[-1] if row.columns else ""
+
+
+def _columns_of(row: FilingRow) -> Place:
+    """What the columns of one row below one heading have in common."""
+    return row.filing, row.page, row.table, row.row, row.path, row.columns[:-1]
 
 
 def _called(one_of: str, head: FilingRow, parts: Sequence[Part]) -> float:

@@ -172,6 +172,13 @@ def _print(expression: Expression, least: int) -> str:
     return f"({text})" if strength < least else text
 
 
+def compound_growth(after: Expression, before: Expression, years: int) -> Expression:
+    """The yearly rate at which a value grows into another: ``(after / before) ** (1 / years) - 1``."""
+    one = Number(Decimal(1))
+    root = Binary("/", one, Number(Decimal(max(years, 1))))
+    return Binary("-", Call("power", (Binary("/", after, before), root)), one)
+
+
 def names_in(expression: Expression) -> Iterator[str]:
     """Names an expression uses, in order, repeated as they are."""
     match expression:

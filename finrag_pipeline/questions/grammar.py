@@ -18,7 +18,16 @@ from lark import Lark, Token, Tree
 from lark.exceptions import LarkError
 from lark.lexer import Lexer
 
-from finrag_pipeline.questions.expression import At, Binary, Call, Expression, Name, Negative, Number
+from finrag_pipeline.questions.expression import (
+    At,
+    Binary,
+    Call,
+    Expression,
+    Name,
+    Negative,
+    Number,
+    compound_growth,
+)
 from finrag_pipeline.questions.formula_lexicon import Lexicon
 from finrag_pipeline.questions.tokens import Group, QuestionToken, shifted
 from finrag_pipeline.statements.periods import FiscalPeriod
@@ -237,8 +246,7 @@ class Lowering:
             group = Group((shifted(last, -span), last), True)
         ends = _ends(group)
         before, after = (self.lower(inner, Group((end,))) for end in ends)
-        root = Binary("/", Number(Decimal(1)), Number(Decimal(max(_years_between(*ends), 1))))
-        return Binary("-", Call("power", (Binary("/", after, before), root)), Number(Decimal(1)))
+        return compound_growth(after, before, _years_between(*ends))
 
     def is_share(self, node: Spoken) -> bool:
         """Whether a quantity is a percentage, whose change is told in percentage points."""
@@ -304,6 +312,4 @@ def _at(of: Expression, period: FiscalPeriod | int) -> Expression:
 def _years_between(start: FiscalPeriod | int, end: FiscalPeriod | int) -> int:
     if isinstance(start, int) or isinstance(end, int):
         return (end - start) if isinstance(start, int) and isinstance(end, int) else 1
-    first = start.year or (start.end.year if start.end else 0)
-    last = end.year or (end.end.year if end.end else 0)
-    return last - first
+    return end.of_year - start.of_year

@@ -64,6 +64,7 @@ class QuestionPlan:
         one_of: what a choice is made among, such as 'segment'; None where measures or companies are. Without
             a verdict all are asked for.
         left_out: what the choice leaves out, such as 'United States'.
+        compound: the growth is that of a year, compounded.
         margin: the ratio is a margin; its denominator is the revenue of the same part of the company.
         yes_no: a yes or a no is asked for.
         directives: unit, rounding and statements that are asked for.
@@ -98,6 +99,7 @@ class QuestionPlan:
     one_of: str | None = None
     left_out: str | None = None
     margin: bool = False
+    compound: bool = False
     yes_no: bool = False
     directives: Directives = field(default_factory=Directives)
     of_company: Mapping[str, tuple[FiscalPeriod, ...]] = field(default_factory=dict)
@@ -133,6 +135,7 @@ _AUXILIARY = any_case(r"\b(?:did|do|does|is|are|was|were|has|have|had|can|could|
 _PART_OF = any_case(r"\b(?:percent(?:age)?|share|proportion|portion|fraction) of\b")
 _SIGNED = any_case(r"\b(?:positive|negative)\b\s*")
 _RELATIVE = any_case(r"%|\b(?:percent(?:age)?|per cent|pct|rate|yoy|year[- ]over[- ]year)\b")
+_COMPOUND = any_case(r"\b(?:cagr|compound(?:ed|ing)?|annuali[sz]ed)\b")
 _BACK = any_case(
     r"\b(?:the )?(?:(?:year|period) (?:before|earlier|prior|ago)|(?:prior|"
     r"previous|preceding|last) (?:fiscal )?"
@@ -299,6 +302,7 @@ class _Planner:
         span = _SPAN.search(self.masked)
         count = (span["count"] or span["upto"]).lower() if span else "1"
         self.years_back = (NUMBERS.get(count) or int(count)) - 1
+        self.compound = bool(_COMPOUND.search(self.masked))
         spread = len(self.periods) > 2 and self.masked.count(_P) == 1
         self.is_range = spread or bool(_RANGE.search(self.masked))
 
@@ -335,6 +339,7 @@ class _Planner:
             quarters=self.quarters,
             of_company=self.of_company if self.several else {},
             years_back=self.years_back,
+            compound=plan.operation is Operation.GROWTH and self.compound,
             names=tuple(dict.fromkeys((*_capitalised(asking), *segments, *per))),
             segments=segments,
             openers=tuple(filter(naming_words, _OPENER.findall(asking))),
@@ -362,12 +367,16 @@ class _Planner:
         if form is Form.YEAR:
             if _WHICH_QUARTER.search(self.text) and [one.length for one in self.periods] == [12]:
                 self.periods = tuple(replace(self.periods[0], quarter=quarter) for quarter in (1, 2, 3, 4))
+            if self.is_range and len(self.periods) == 2:
+                self.periods = _every_period(*self.periods)
             plan = self._margin(measure) or self._made(Operation.VALUE, measure)
             return replace(plan, verdict=largest, each=True, among_periods=True)
         if form is Form.WHICH and (options := self._options()):
             return replace(self._made(Operation.DIFFERENCE, *options), verdict=largest)
         alone = len(self.periods) < 2 and not _SUPERLATIVE.search(self.masked)
-        if alone and (by := _BY_PARTS.search(self.masked)):
+        chances = reading.operations()
+        two = max(chances, key=chances.__getitem__) in _PAIRS and self._parts() is not None
+        if alone and not two and (by := _BY_PARTS.search(self.masked)):
             rest = _without(measure, by["of"]) or measure
             return replace(self._made(Operation.VALUE, rest), one_of=by["of"])
         if form is Form.PART and reading.kind:
@@ -443,7 +452,13 @@ class _Planner:
         if self.several:  # by how much a company exceeds another
             chances[Operation.VALUE] += chances[Operation.DIFFERENCE]
             chances[Operation.DIFFERENCE] = 0.0
+        if self.compound:
+            chances[Operation.GROWTH] += chances[Operation.CHANGE] + chances[Operation.VALUE]
+            chances[Operation.CHANGE] = chances[Operation.VALUE] = 0.0
         alone = len(self.periods) < 2 and not self.years_back
+        if alone and _LOSES.search(self.masked):
+            chances[Operation.VALUE] += chances[Operation.CHANGE]
+            chances[Operation.CHANGE] = 0.0
         if (alone and _MOVED.search(self.masked)) or (
             self.directives.unit in ("points", "basis_points") and self._ends()
         ):
@@ -465,6 +480,8 @@ class _Planner:
         elif Operation.RATIO in among and (margin := self._margin(measure)):
             return replace(margin, chance=max(chances.values()))
         parts = None if by_name else self._parts()
+        if parts and not naming_words(_SHARE.sub(" ", parts[0])):  # 'its share of Zoltek's loss'
+            return self._made(Operation.VALUE, " of ".join(parts))
         if parts and self._ends() and not (self.several or self.reading.share()) and _says_again(*parts):
             parts, measure = None, parts[0]  # 'profit … than in the same stretch a year before'
         if parts and self.reading.share():
@@ -506,6 +523,8 @@ class _Planner:
         found = self.reading.parts()
         if found is None:
             return None
+        if _TIMES_AS.search(self.text) and found[0][-1].place > found[1][-1].place:
+            found = found[::-1]
         first, second = self._text(found[0]), self._text(found[1])
         owner = " ".join(word for word in first.split() if word[:1].isupper())
         if owner and owner not in second and self._is_its(found[1]):  # 'Toys' income in percent of its sales'
@@ -559,7 +578,7 @@ class _Planner:
         several = len(self.periods) > 1 or bool(self.years_back)
         match operation:
             case Operation.CHANGE if self.years_back > 1 and _EACH.search(self.masked):
-                periods = _every_year(*self.periods) if len(self.periods) == 2 else self.periods
+                periods = _every_period(*self.periods) if len(self.periods) == 2 else self.periods
                 self.years_back *= len(periods) < 2
                 return replace(self._made(Operation.VALUE, measure), periods=periods, each=True)
             case Operation.CHANGE | Operation.GROWTH | Operation.DIFFERENCE:
@@ -577,13 +596,13 @@ class _Planner:
                 return replace(plan, periods=in_order) if len(in_order) == 2 else None
             case Operation.AVERAGE | Operation.SUM:
                 if self.is_range and len(self.periods) == 2:
-                    self.periods = _every_year(*self.periods)
+                    self.periods = _every_period(*self.periods)
                 if operation is Operation.AVERAGE:
                     return self._made(operation, _MEAN.sub("", measure) or measure)
                 return self._made(operation, measure) if several else None
             case Operation.VALUE:
                 if self.is_range and len(self.periods) == 2 and _EACH.search(self.masked):
-                    self.periods = _every_year(*self.periods)
+                    self.periods = _every_period(*self.periods)
                 return replace(self._made(operation, measure), each=several)
 
     def _made(self, operation: Operation, *measures: str) -> QuestionPlan:
@@ -600,25 +619,16 @@ class _Planner:
             if names and not self.known(measures[0]):  # 'the Games share of sales'
                 measures = (*share_words(measures)[:1], *measures[1:])
         named = tuple(
-            measure
-            if measure == self.line
-            else self._with_verb(measure) or _nouns(naming_words(measure)) or measure
+            measure if measure == self.line else _nouns(naming_words(measure)) or measure
             for measure in measures
         )
         return QuestionPlan(operation, named, periods, spoken=measures)
 
-    def _with_verb(self, measure: str) -> str:
-        """A known quantity with the words around it that make it another one: 'put into equipment'."""
-        text, words = self.masked.lower(), {*measure.lower().split()}
-        if not words or not self.known(measure):
-            return ""
-        longer = [
-            text[start:end]
-            for start, (end, _) in formula_lexicon().longest(text).items()
-            if words < {*text[start:end].split()}
-        ]
-        return max(longer, key=len, default="")
 
+_LOSES = any_case(r"\bmoney\b[^.?]*\b(?:lose|lost)\b|\b(?:lose|lost) money\b")
+"""A loss, and no change."""
+_TIMES_AS = any_case(r"\btimes (?:as \w+|more|fewer|\w+er)\b.*\b(?:as|than)\b")
+"""What compares two in the order in which they are named: 'times as many … as'."""
 
 _SHARE = any_case(r"\b(?:share|portion|proportion|part|slice|fraction)\b(?!s)|^ratio(?: of)?\b(?=\s\w)")
 
@@ -695,9 +705,17 @@ _NOUNS = {
 """What is printed in tables for verbs of people."""
 
 
+_NAMED_BY_YEAR = re.compile(
+    r"\b(?:19|20)\d\d (?:[A-Z][\w&-]+ ){0,3}(?:Plan|Program(?:me)?|Initiative|Notes|Act|Facility|Agreement)\b"
+)
+"""Plans, loans and the like with a year in their name."""
+
+
 def _places(text: str, companies: Sequence[str], asking: str) -> list[PeriodSpan]:
     """Where periods are named: in the sentences that ask, if these name one, else anywhere."""
-    places = find_periods(text, companies)
+    # 'Charged in 2021 under its 2019 Productivity Plan'
+    named = [*companies, *(found[0] for found in _NAMED_BY_YEAR.finditer(text))]
+    places = find_periods(text, named) or find_periods(text, companies)
     own = [one for one in places if text[one.start : one.end] in asking]
     dated = any(asked.fiscal_year or asked.date for one in own for asked in one.periods)
     return with_years(own if dated else places, text)
@@ -824,12 +842,18 @@ def _share_line(parts: Sequence[str]) -> tuple[str, ...]:
     return tuple(both)
 
 
-def _every_year(first: FiscalPeriod, last: FiscalPeriod) -> tuple[FiscalPeriod, ...]:
-    """The years from one to another, where both are whole years; else the two."""
-    if not (first.year and last.year) or first.quarter or last.quarter or last.year - first.year > 10:
+def _every_period(first: FiscalPeriod, last: FiscalPeriod) -> tuple[FiscalPeriod, ...]:
+    """The years or quarters from one to another, where both are such; else the two."""
+    one_kind = first.year and last.year and first.length == last.length in (3, 12)
+    if not one_kind or first.end or last.end or last.place - first.place > _MOST_QUARTERS:
         return (first, last)
-    return tuple(FiscalPeriod(year) for year in range(first.year, last.year + 1))
+    quarters = first.length // 3
+    places = range(first.place, last.place + 1, quarters)
+    return tuple(FiscalPeriod.up_to(place, quarters) for place in places)
 
+
+_MOST_QUARTERS = 40
+"""Quarters between two periods of which all between are asked for."""
 
 _APPOSED = any_case(
     r"[\s,(]*(?:(?:the|its|a|year|quarter|three|six|nine|months?|period|that|which|i\.e\.|i mean|just|"

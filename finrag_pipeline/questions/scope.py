@@ -75,25 +75,12 @@ _NUMERATOR = any_case(
 )
 
 
-_FRONTED = any_case(
-    r"\b(?P<asks>how much|what) (?P<what>(?:[\w&'-]+ ){1,3}?)(?P<does>did|does|do|has|have) "
-    r"(?P<who>[^?,;]{2,40}?) (?P<verb>(?:pay|paid|repay|repaid|buy|bought|make|made|earn|earned|lose|"
-    r"lost|have|had|hold)(?: (?:back|off|down|over|left|on hand|in cash))?)(?=[ ?]|$)"
-)
-"""What stands before the company, and its verb behind it: 'how much debt did Acme pay back'."""
-_BORROWED = any_case(r"\bhow much (?:money )?(?P<did>did [^?,;]{2,40}?) borrow\b")
-_HOW_LONG = any_case(r"\bhow long (?=(?:does|did|do|has)\b[^?]*\b(?:take|took|wait|need))")
-_HOW_FAST = any_case(r"\bhow (?:quickly|fast|often) (?=(?:does|did|do|is|was)\b[^?]*\bturn)")
-
 _POLITE = any_case(r",?\s*\bto the best of your (?:ability|abilities|knowledge)\b")
 
 
 def reword(text: str) -> str:
     """A question in the words that the grammar knows, without what says nothing about the quantity."""
     text = _ANALYST.sub(" ", _POLITE.sub(" ", text))
-    text = _BORROWED.sub(r"how much debt issued \g<did>", text)
-    text = _FRONTED.sub(r"\g<asks> \g<what>\g<verb> \g<does> \g<who>", text)
-    text = _HOW_FAST.sub("how many times ", _HOW_LONG.sub("how many days ", text))
     # 'As reported in their 2007 report' names the filing, and no period where there is another year.
     rest = _SOURCE.sub(" ", text)
     text = rest if _ANY_YEAR.search(rest) else text

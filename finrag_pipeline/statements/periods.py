@@ -47,6 +47,11 @@ class FiscalPeriod:
         return self.months or (3 if self.quarter else 12)
 
     @property
+    def of_year(self) -> int:
+        """The fiscal year, or that of the last day; 0 where neither is known."""
+        return self.year or (self.end.year if self.end else 0)
+
+    @property
     def place(self) -> int:
         """Quarters from the year 0 to its end."""
         return 4 * (self.year or 0) + (self.quarter or (self.months or 12) // 3)

@@ -85,6 +85,38 @@ def test_a_total_comes_before_its_parts_unless_one_is_asked_for() -> None:
     assert number("toner sales in Germany") == 36e6
 
 
+def test_a_total_column_comes_before_the_others_unless_one_is_asked_for() -> None:
+    cells = [value(n, column=[name]) for n, name in ((4e6, "Leased"), (5e6, "Owned"), (9e6, "Total"))]
+    vans = [row(0, ["Delivery vans"], *cells)]
+    assert number("delivery vans", rows=vans) == 9e6
+    assert number("owned delivery vans", rows=vans) == 5e6
+
+
+def test_a_row_is_of_the_part_that_its_section_is_about_where_that_is_asked_for() -> None:
+    heads = [
+        replace(row(place, ["Headcount"], *yearly(people)), section=part, table=place, page=place)
+        for place, (people, part) in enumerate(((300, "TONER SERVICES"), (500, "PAPER AND BOARD")))
+    ]
+    for part, people in (("Toner Services", 300), ("Paper and Board", 500)):
+        question = f"What was the headcount of {part} in 2023?"
+        rows = RowBook(
+            [(ANNUAL, in_series(heads))], row_matcher().probabilities, part.split(), question=question
+        )
+        found = rows.find(f"headcount {part}", YEARS[-1])
+        assert found is not None and found.fact.value == people
+
+
+def test_footnotes_make_no_other_name() -> None:
+    rows = [row(0, ["Toner sales (1)"], value(5e6)), row(1, ["Toner sales (1)(3)"], value(4e6, 2022))]
+    (change,) = answered("By how much did Torvex's toner sales change from 2022 to 2023?", rows).values
+    assert change[1].value == 1_000_000
+
+
+def test_an_amount_is_not_added_to_itself() -> None:
+    with pytest.raises(Abstention):
+        told("How much did Torvex pay for toner sales plus toner revenue in 2023?", ROWS[2:3])
+
+
 def test_a_total_gives_no_number_of_a_part_that_words_name() -> None:
     spent = [
         row(0, ["Supply chain and other"], *yearly(7e6)),
@@ -295,6 +327,15 @@ def told(question: str, rows: Sequence[FilingRow] = ROWS) -> str:
 )  # fmt: skip
 def test_operations(question: str, answer: str) -> None:
     assert told(question) == answer
+
+
+def test_compound_growth_is_that_of_a_year() -> None:
+    rows = [row(0, ["Toner sales"], *yearly(40e6, 44e6, 48.4e6))]
+    for question in (
+        "At what compound annual rate did Torvex's toner sales grow from 2021 to 2023?",
+        "Torvex toner sales, CAGR 2021-2023",
+    ):
+        assert told(question, rows) == "10.0%"
 
 
 def test_several_values_are_a_series_with_bars() -> None:

@@ -27,6 +27,10 @@ from finrag_pipeline.questions.line_reader import disclosures, line_reader, read
         ("What did Zoltek put into new plants and machines in 2019?", "capex"),
         ("How big was the hole in Zoltek's pension pot at the end of 2019?", "funded_status"),
         ("What did Zoltek spend on adverts in 2019?", "advertising_expense"),
+        ("How much debt did Zoltek pay back in 2019?", "debt_repaid"),
+        ("How long did Zoltek take to collect from its customers in 2019?", "dso"),
+        ("How much did Zoltek owe its suppliers in 2019?", "payables"),
+        ("How much did Zoltek earn per diluted share in 2019?", "eps_diluted"),
     ],
 )
 def test_line_that_no_word_names(question: str, line: str) -> None:

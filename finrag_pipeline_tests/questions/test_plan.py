@@ -49,6 +49,35 @@ def test_wordings(question: str, operation: str, measures: list[str], when: list
     assert (found.operation.value, list(found.measures), periods(found)) == (operation, measures, when)
 
 
+def test_all_quarters_of_a_range_are_compared() -> None:
+    found = plan("In which quarter from Q3 2021 to Q2 2022 were Torvex's toner sales the lowest?", "Torvex")
+    assert found.verdict is Verdict.SMALLEST
+    assert periods(found) == ["Q3 FY2021", "Q4 FY2021", "Q1 FY2022", "Q2 FY2022"]
+
+
+def test_a_year_in_the_name_of_a_plan_is_no_period() -> None:
+    found = plan("What did Torvex charge in 2022 under its 2019 Toner Exit Plan for severance?", "Torvex")
+    assert periods(found) == ["FY2022"]
+    assert periods(plan("What did Torvex's 2019 Toner Exit Plan cost?", "Torvex")) == ["FY2019"]
+
+
+def test_a_share_of_what_another_earns_is_one_quantity() -> None:
+    found = plan("How big was Torvex's share of Zoltek's operating loss in 2022?", "Torvex")
+    assert found.operation is Operation.VALUE and "loss" in found.measures[0]
+
+
+def test_times_as_many_are_those_of_the_first() -> None:
+    found = plan("How many times as many staff worked in Kenya as in Peru for Torvex in 2022?", "Torvex")
+    assert found.operation is Operation.RATIO
+    assert "Kenya" in found.measures[0] and "Peru" in found.measures[1]
+
+
+def test_two_parts_that_are_compared_are_not_all_parts() -> None:
+    question = "By segment, how much higher was Torvex's 2022 goodwill in Toner than in Paper?"
+    found = plan(question, "Torvex")
+    assert found.one_of is None and found.operation is Operation.DIFFERENCE
+
+
 @pytest.mark.parametrize(
     "question",
     [
