@@ -176,7 +176,7 @@ class PlanReader:
                 trace.back(mark)
                 missing.append(label)
                 continue
-            apart = _apart(trace.inputs[mark[1] :]) if plan.operation is Operation.DIFFERENCE else None
+            apart = _apart(trace.inputs[mark[1] :], plan.operation)
             quantity = quantity if apart is None else replace(quantity, value=apart)
             told = word_quantity(quantity, plan, self._calculation.currency, self._unit(plan, names))
             values.append((label, quantity, told))
@@ -747,7 +747,7 @@ def derive(
     answer, exact = worded.answer, float(quantity.value)
     several = first.values
     series: tuple[SeriesValue, ...] = ()
-    if plan.partial:
+    if plan.partial and not plan.among_periods:
         answer, series = tell_course(found, plan.measures[0], latest or {})
     elif plan.one_of is not None and plan.verdict is None:
         answer, series = tell_parts(first, first.formula)
@@ -782,16 +782,17 @@ def derive(
     )
 
 
-def _apart(inputs: Sequence[Input]) -> Decimal | None:
-    """How far two amounts are apart where one is printed as a deduction; None where none is.
+def _apart(inputs: Sequence[Input], operation: Operation) -> Decimal | None:
+    """How far two amounts are apart of which one is printed as a deduction, or how one that is has changed.
 
     People who ask by how much payments exceed contributions mean amounts, whatever sign a table gives them.
+    None where none is a deduction.
     """
-    if len(inputs) != 2 or (inputs[0].value < 0) == (inputs[1].value < 0):
+    deducted = [one.fact.label for one in inputs if one.value < 0]
+    wanted = {Operation.DIFFERENCE: 1, Operation.CHANGE: 2}.get(operation)
+    if len(inputs) != 2 or len(deducted) != wanted:
         return None
-    deducted = next(one for one in inputs if one.value < 0)
-    label = deducted.fact.label
-    if _PROFIT.search(label) or _LOSS.search(label) or is_netted(label):
+    if any(_PROFIT.search(label) or _LOSS.search(label) or is_netted(label) for label in deducted):
         return None
     first, second = (abs(Decimal(repr(one.value))) for one in inputs)
     return first - second

@@ -248,7 +248,8 @@ class OpenCalculator:
         filings: Sequence[str] | None,
     ) -> Derivation:
         """Values over time of each company and measure, out of all its filings."""
-        plan = replace(plan, verdict=None, each=True, partial=True)
+        verdict = plan.verdict if plan.among_periods else None  # 'the last eight quarters: which was best?'
+        plan = replace(plan, verdict=verdict, each=True, partial=True)
         found: dict[str, OpenAnswer] = {}
         latest: dict[str, str] = {}
         if not resolution.companies:

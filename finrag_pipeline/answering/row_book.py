@@ -78,7 +78,8 @@ _OPPOSITE = 0.1
 _SAID = r"[^\W_][\w.&'-]*"
 _LEFT_OUT = any_case(
     r"\bnon(?:[- ]|(?=[a-z]{4}))(?P<opposite>[^\W_][\w.&'-]*)|"
-    r"\b(?:without|outside(?: of)?(?: the)?|excluding|excl\.|except(?: for)?|other than|before|net of|"
+    r"\b(?:without|outside(?: of)?(?: the)?|excluding|excl\.|except(?: for)?|before|net of|"
+    r"(?:other|rather) than|instead of|as opposed to|"
     r"not (?:including|counting)|(?:leaving|setting) (?:aside|out)|ignoring|not(?: yet)?(?: (?:in|been))?) "
     rf"(?P<behind>(?:the |its |any )*(?:provisions? (?:\([^)]*\) )?for )?{_SAID}"
     rf"(?: (?!(?:in|at|for|from|during|by|on|and|of|to|as|was|were|is|did|has)\b){_SAID}){{0,2}})|"

@@ -324,5 +324,6 @@ class PrintedRows(FilingRows):
         info = read_info(self._lake.read("filings", only).to_pylist()[0])
         rows = super()._read(filing)
         sections = part_sections(rows, texts, cells)
-        rows = [replace(row, section=sections.get((row.page, row.table), "")) for row in rows]
+        parts = (sections.get((row.page, row.table)) for row in rows)
+        rows = [replace(row, section=part) if part else row for row, part in zip(rows, parts, strict=True)]
         return list(spelled_out([*rows, *sentence_rows(texts, info)], acronyms(text for _, text in texts)))

@@ -63,8 +63,14 @@ class Worded:
     unit: str
 
 
+_COUNTED = 100
+"""A whole number that is no ratio."""
+
+
 def _word_ratio(value: Decimal, unit: str, decimals: int | None) -> Worded:
     factor, places, said = _PLAIN[unit]
+    if value == value.to_integral_value() and abs(value) >= _COUNTED and factor == 1:
+        places = 0  # people, shops, square feet
     rounded = round_half_up(value * factor, places if decimals is None else decimals)
     named = "percent" if unit == "percent" else said.strip() or "ratio"
     return Worded(f"{rounded:,f}{said}", rounded, named)

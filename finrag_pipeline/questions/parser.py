@@ -34,7 +34,7 @@ from finrag_pipeline.questions.token_runs import (
     without,
 )
 from finrag_pipeline.questions.tokens import QuestionToken, tokenise_question
-from finrag_pipeline.questions.words import FILLERS, QUESTION_WORDS
+from finrag_pipeline.questions.words import FILLERS, OF_THAT, QUESTION_WORDS
 from finrag_pipeline.resolver.lexicon import any_case
 from finrag_pipeline.resolver.tokens import MOST_CHARACTERS, one_line
 from finrag_pipeline.statements.periods import FiscalPeriod
@@ -214,6 +214,9 @@ class _Reader:
         # Rather a question than an order, and an order than any other sentence.
         naming = [one for one in sentences if _names_quantity(one[1])]
         ask, tokens = max(naming, key=lambda one: 2 * one[0].endswith("?") + bool(_ASKS.search(one[0])))
+        if len(sentences) > 1 and OF_THAT.search(ask):
+            why = "the question asks for a part that another sentence names"
+            raise Abstention(AbstentionKind.NOT_A_CALCULATION, why)
         if not defined:
             bare = ((word, re.sub(r"(?:'s?)?[.,?]*$", "", word.lower())) for word in ask.split())
             check_scope(" ".join(word for word, key in bare if key not in self.skip))

@@ -22,7 +22,7 @@ from finrag_pipeline.questions.question_reader import (
 )
 from finrag_pipeline.questions.scope import ASKS_FOR_TEXT
 from finrag_pipeline.questions.tokens import fiscal_period
-from finrag_pipeline.questions.words import EXISTENCE
+from finrag_pipeline.questions.words import EXISTENCE, OF_THAT, STATE
 from finrag_pipeline.resolver.lexicon import ACRONYMS, NUMBERS, PLACES, any_case, word_set
 from finrag_pipeline.resolver.periods import WHOLE_YEAR, PeriodSpan, find_periods, with_years
 from finrag_pipeline.resolver.tokens import MOST_CHARACTERS, one_line
@@ -262,7 +262,7 @@ def _reworded(question: str) -> str:
 
     'China/Hong Kong' are places together, and no ratio.
     """
-    text = _ASIDE.sub("", one_line(question[:MOST_CHARACTERS]))
+    text = STATE.sub("give", _ASIDE.sub("", one_line(question[:MOST_CHARACTERS])))
     return _SLASHED.sub(lambda two: " and ".join(two.groups()) if two[1].lower() in PLACES else two[0], text)
 
 
@@ -329,6 +329,9 @@ class _Planner:
         per = _PER.findall(self.masked)
         if unsaid := [word for word in per if not any(word in one for one in plan.measures)]:
             plan = replace(plan, measures=tuple(" ".join((one, *unsaid)) for one in plan.measures), spoken=())
+        told = self.reading.told_before if OF_THAT.search(self.masked) else ""
+        if told and len(plan.measures) == 1:
+            plan = replace(plan, measures=(f"{plan.measures[0]} {told}",), spoken=())
         asking = self.reading.that_asks(self.masked)
         # 'The Toys segment did well. What were its sales?'
         said = _SEGMENT.findall(self.masked if _ITS.search(asking) else asking)

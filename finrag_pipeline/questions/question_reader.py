@@ -47,7 +47,7 @@ NAMES_NOTHING = word_set(
     percent percentage period periods please point points post posted produce produced produces put quantify
     quarter quarterly quarters rack racked ran recent recorded relate report reported reports respective
     respectively right ring rang rung run running s said sat saw say says second see seen sep sept september
-    show shown shows sign signed since six so sort spend spends spent stand standing start state stated still
+    show shown shows sign signed since six so sort spend spends spent stand standing start stated still
     stood sure take taken takes tell than thank thanks that the their them then there these they thing things
     third this those three through to told too took total totals true twelve two under until up us use used
     using value values versus vs was we went were what when where whether which while who whole whose will
@@ -86,6 +86,8 @@ _LEAST_SMALL = 0.5
 _SURELY_SMALL = 0.7
 _INSIDE = frozenset(("of", "for", "on", "in", "the", "from", "at", "with", "plus", "minus", "less"))
 """Small words that belong to a name between two words of it: 'stock of goods'."""
+_LEAST_TOLD = 0.02
+"""Probability of belonging to a measure that verbs of a sentence which asks nothing do not have."""
 _LEAST_KIND = 0.4
 _SURE_VERB = 0.5
 _SURELY = 0.3
@@ -258,6 +260,12 @@ class Reading:
             or (word.text.lower() == "there" and before is not None and before.text.lower() not in _ARE)
             for before, word, beside in zip((None, *words), words, (*words[1:], None), strict=False)
         )
+
+    @property
+    def told_before(self) -> str:
+        """Words of the sentences before the one that asks which may name what that refers to."""
+        before = (word for word in self.naming if word.sentence < self._last_asking and not word.kept)
+        return text_of([word for word in before if 1 - word.chances[0] >= _LEAST_TOLD])
 
     @property
     def naming(self) -> Words:

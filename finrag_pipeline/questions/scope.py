@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
+from finrag_pipeline.questions.words import STATE
 from finrag_pipeline.resolver.lexicon import any_case
 
 _SENTENCE = any_case(
@@ -80,7 +81,7 @@ _POLITE = any_case(r",?\s*\bto the best of your (?:ability|abilities|knowledge)\
 
 def reword(text: str) -> str:
     """A question in the words that the grammar knows, without what says nothing about the quantity."""
-    text = _ANALYST.sub(" ", _POLITE.sub(" ", text))
+    text = STATE.sub("give", _ANALYST.sub(" ", _POLITE.sub(" ", text)))
     # 'As reported in their 2007 report' names the filing, and no period where there is another year.
     rest = _SOURCE.sub(" ", text)
     text = rest if _ANY_YEAR.search(rest) else text

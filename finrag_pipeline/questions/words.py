@@ -31,7 +31,7 @@ NO_MODIFIERS = word_set(
     "recorded hold held have had carry carried owe owed see saw grow grew raise raised lower lowered "
     "increase increased decrease decreased improve improved reduce reduced deliver delivered produce "
     "produced achieve achieved incur incurred receive received return returned distribute distributed "
-    "invest invested need want know get gets got find tell show give state compare compared exceed "
+    "invest invested need want know get gets got find tell show give compare compared exceed "
     "exceeded reach reached come came stand stood amount amounted equal run ran look looked seem went "
     "go going consolidated overall full-year full whole entire gross actual exact approximate "
     "approximately roughly about around latest recent current historical standalone stand-alone "
@@ -48,3 +48,14 @@ NO_MODIFIERS = word_set(
 
 EXISTENCE = any_case(r"\b(?:any|anything|some|at all)\b")
 """Words of a yes-no question that asks whether there is something at all."""
+
+STATE = any_case(
+    r"(?:^|(?<=[.?!;:,] )|(?<=please )|(?<=kindly )|(?<=\byou )|(?<=\bto ))state\b(?! (?:and|or|income|tax))"
+)
+"""An order, and no state: 'state the sales'."""
+
+OF_THAT = any_case(
+    r"\b(?:of|from|on|with) (?:those|them|these|that|this)\b"
+    r"(?=\s*(?:[?.,;]|$)|\s(?:in|for|during|at|last|by|from|since|over)\b)"
+)
+"""Words for what a sentence before has named: 'its sales of those in 2018'."""
