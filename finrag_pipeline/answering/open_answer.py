@@ -83,6 +83,8 @@ _UNPRINTED = 0.1
 _PART_UNREAD = 0.3
 """What is left of it where a quarter or half is asked for, and only whole years were read."""
 
+_LEAST_PART = 0.2
+"""Least probability of a row that a part and what it is a part of name together."""
 _FOOTNOTES = re.compile(r"(?:\s*\(\w{1,2}\))+(?= >|$)")
 _NO_MONEY = frozenset(("percent", "points", "basis_points", "days", "ratio"))
 
@@ -145,6 +147,7 @@ class PlanReader:
             plan = replace(plan, measures=plan.spoken, spoken=())
         else:
             self._doubt *= plan.measure_chance
+        plan = self._with_part_of_whole(plan)
         names: list[Expression]
         whole = self._known(plan.measures[0]) or self._known(plan.spoken[0] if plan.spoken else "")
         if plan.margin and whole:
@@ -270,6 +273,26 @@ class PlanReader:
             tuple(" ".join((one, *printed)) for one in words) for words in (plan.measures, plan.meant)
         )
         return replace(plan, measures=measures, meant=meant, spoken=())
+
+    def _with_part_of_whole(self, plan: QuestionPlan) -> QuestionPlan:
+        """A plan of a share whose part says what it is a part of, where a row is likelier so.
+
+        'Of all the floor space, how much was in Kenya' asks for the floor space in Kenya.
+        """
+        if plan.operation is not Operation.RATIO or len(plan.measures) != 2 or plan.margin or plan.each:
+            return plan
+        part, whole = plan.measures
+        known = any(map(self._known, (part, *plan.spoken[:1])))
+        if known or _TIMES.search(plan.asked) or any(map(_SIGN.search, plan.measures)):
+            return plan
+        said = {*part.lower().split()}
+        words = " ".join((*(word for word in whole.split() if word.lower() not in said), part))
+        rows = self._book.rows
+        alone, both = (rows.find(one, self._last) for one in (part, words))
+        least = max(_LEAST_PART, alone.probability if alone is not None else 0.0)
+        if words == part or both is None or both.probability <= least:
+            return plan
+        return replace(plan, measures=(words, whole), spoken=())
 
     def _check_series(self, values: Sequence[tuple[str, Quantity, Worded]], missing: Sequence[str]) -> None:
         """Abstain where no filing shows values of a series, or some in other scales."""

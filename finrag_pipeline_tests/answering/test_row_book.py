@@ -106,6 +106,17 @@ def test_a_row_is_of_the_part_that_its_section_is_about_where_that_is_asked_for(
         assert found is not None and found.fact.value == people
 
 
+def test_a_part_is_of_what_it_is_a_part_of() -> None:
+    rows = [
+        row(0, ["Staff in Kenya"], value(40, None, None, unit="count")),
+        row(1, ["Depots", "Kenya"], value(5, None, None, unit="count")),
+        row(2, ["Depots", "Peru"], value(15, None, None, unit="count")),
+        row(3, ["Total depots"], value(20, None, None, unit="count")),
+    ]
+    (share,) = answered("What percentage of Torvex's total depots was in Kenya in 2023?", rows).values
+    assert float(share[1].value) == 0.25
+
+
 def test_footnotes_make_no_other_name() -> None:
     rows = [row(0, ["Toner sales (1)"], value(5e6)), row(1, ["Toner sales (1)(3)"], value(4e6, 2022))]
     (change,) = answered("By how much did Torvex's toner sales change from 2022 to 2023?", rows).values
@@ -648,6 +659,12 @@ def test_words_that_are_a_name_together_must_be_said() -> None:
     plan = replace(plan, names=("Coastal", "Investments"), asked="paper sales in Coastal Investments")
     opened = OpenBook([(ANNUAL, [])], formula_lexicon(), lambda: book(rows))
     assert PlanReader(opened, formula_lexicon(), YEARS[-1]).answer(plan).values[0][1].value == 7_000_000
+
+
+def test_an_allowance_that_is_taken_off_grows_in_amount() -> None:
+    rows = [row(0, ["Less: valuation allowance"], *yearly(-4e6, -9e6))]
+    answer = told("Was Torvex's valuation allowance bigger in 2023 than in 2022?", rows)
+    assert answer.startswith("Yes. $5 million")
 
 
 def test_amounts_that_are_taken_off_compare_by_how_much_is() -> None:

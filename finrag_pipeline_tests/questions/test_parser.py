@@ -215,6 +215,7 @@ def test_statements_named() -> None:
     "question",
     [
         "How much could Zoltek borrow at the end of 2021?",
+        "Zoltek makes roof tiles. What was its revenue from those in 2021?",
         "Why did margins fall in 2021?",
         "What drove the change in operating margin in FY2021?",
         "Which segment had the highest revenue in 2021?",

@@ -72,6 +72,16 @@ def test_times_as_many_are_those_of_the_first() -> None:
     assert "Kenya" in found.measures[0] and "Peru" in found.measures[1]
 
 
+def test_of_those_is_what_a_sentence_before_has_named() -> None:
+    found = plan("Torvex makes granules for roof tiles. What were its sales of those in 2022?", "Torvex")
+    assert {"sales", "granules", "tiles"} <= {*found.measures[0].split()}
+
+
+def test_a_state_is_no_order() -> None:
+    assert "state" in plan("What were Torvex's state income taxes in 2022?", "Torvex").measures[0].lower()
+    assert plan("State Torvex's toner sales in 2022.", "Torvex").measures == ("toner sales",)
+
+
 def test_two_parts_that_are_compared_are_not_all_parts() -> None:
     question = "By segment, how much higher was Torvex's 2022 goodwill in Toner than in Paper?"
     found = plan(question, "Torvex")
