@@ -314,7 +314,7 @@ class Calculator:
         if len(named) != 1 or parsed.also or self._rows is None:
             return
         meant, chance = read_line(question, resolution.printed_names) or ("", 0.0)
-        if chance >= SURE_LINE and meant not in named:
+        if chance >= SURE_LINE and meant in self._lexicon.entries and meant not in named:
             raise Abstention(
                 AbstentionKind.NOT_UNDERSTOOD, "the question asks for a line that it does not name"
             )

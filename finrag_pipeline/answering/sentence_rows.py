@@ -311,7 +311,10 @@ def _label(
 
 
 class PrintedRows(FilingRows):
-    """Rows of tables, and amounts that sentences tell, of the filings of a lake that have tables."""
+    """Rows of tables, and what sentences tell, of the filings of a lake that have tables.
+
+    They know the part of the company that their section is about, and have names in place of acronyms.
+    """
 
     def _read(self, filing: str) -> list[FilingRow]:
         only = {"filing": filing}

@@ -123,3 +123,9 @@ def test_the_closest_rows_are_those_of_what_is_meant_too(monkeypatch: pytest.Mon
     asked = "How many tramways had Torvex promised in 2023?"
     rows = [row.label for row in calculator.closest(asked, resolver.resolve(asked))]
     assert "Backlog" in rows[:2]
+
+
+def test_a_line_that_is_surely_asked_for_takes_the_place_of_one_that_a_word_names() -> None:
+    printed = {"Repayments of debt": 0.5, "Total debt": 2.0}
+    assert _ask("How much debt did Torvex pay back in 2023?", printed).exact == 24e6
+    assert _ask("How much debt did Torvex have in 2023?", printed).exact == 96e6
