@@ -465,7 +465,8 @@ class _Planner:
         if (alone and _MOVED.search(self.masked)) or (
             self.directives.unit in ("points", "basis_points") and self._ends()
         ):
-            chances[Operation.CHANGE] += chances.pop(Operation.VALUE)
+            chances[Operation.CHANGE] += chances[Operation.VALUE]
+            chances[Operation.VALUE] = 0.0
             among -= {Operation.VALUE}
         if chances[Operation.RATIO] > _SURELY_A_RATIO and Operation.RATIO in among and self.reading.relates:
             return self._made(Operation.RATIO, measure, _SALES)

@@ -82,6 +82,17 @@ def test_a_state_is_no_order() -> None:
     assert plan("State Torvex's toner sales in 2022.", "Torvex").measures == ("toner sales",)
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What percent of the increase in Torvex's toner sales came from its paper sales?",
+        "By how many percent did Torvex's gross margin rise, in %?",
+    ],
+)
+def test_what_moved_without_a_period_is_read(question: str) -> None:
+    assert plan(question, "Torvex").measures
+
+
 def test_two_parts_that_are_compared_are_not_all_parts() -> None:
     question = "By segment, how much higher was Torvex's 2022 goodwill in Toner than in Paper?"
     found = plan(question, "Torvex")
