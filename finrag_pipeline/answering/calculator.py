@@ -32,7 +32,7 @@ from finrag_pipeline.questions.expression import (
 from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon, formula_lexicon
 from finrag_pipeline.questions.line_reader import SURE_LINE, read_line
 from finrag_pipeline.questions.parser import ParsedQuestion, parse_question
-from finrag_pipeline.questions.question_reader import Form, read_question
+from finrag_pipeline.questions.question_reader import Form, naming_words, read_question
 from finrag_pipeline.questions.series import SeriesAsked, read_series
 from finrag_pipeline.questions.tokens import fiscal_period
 from finrag_pipeline.resolver.lexicon import LEGAL, any_case
@@ -156,7 +156,7 @@ class Calculator:
                 found = verdict
             if found is None:
                 parsed = parse_question(question, names, self._lexicon)
-                self._check_meant(question, parsed, resolution)
+                self._check_meant(question, parsed, resolution, names)
                 found = self._calculated(question, parsed, resolution, pages or (), filings, only_pages)
         except Abstention as abstention:
             may_answer = asked is None and abstention.kind not in _NO_ROW_ANSWERS
@@ -305,13 +305,19 @@ class Calculator:
                 )
             raise
 
-    def _check_meant(self, question: str, parsed: ParsedQuestion, resolution: Resolution) -> None:
+    def _check_meant(
+        self, question: str, parsed: ParsedQuestion, resolution: Resolution, companies: Collection[str]
+    ) -> None:
         """Abstain where a question surely asks for another line than a word of it names.
 
-        'How much debt was paid back' asks for no balance of debt.
+        'How much debt was paid back' asks for no balance of debt. Where no other word says anything, no
+        model is loaded.
         """
         named = {*names_in(parsed.expression)} - parsed.definitions.keys()
-        if len(named) != 1 or parsed.also or self._rows is None:
+        said = " ".join((*self._lexicon.named(question.lower()).values(), *companies)).split()
+        others = (word.lower().removesuffix("'s") for word in naming_words(question).split())
+        told = any(word.isalpha() and word not in said for word in others)
+        if len(named) != 1 or parsed.also or self._rows is None or not told:
             return
         meant, chance = read_line(question, resolution.printed_names) or ("", 0.0)
         if chance >= SURE_LINE and meant in self._lexicon.entries and meant not in named:

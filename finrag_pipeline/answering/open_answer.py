@@ -106,6 +106,7 @@ _DAYS = any_case(r"\b36[0-6](?=[- ]days?\b)")
 """Days of a year, where a question says how many it has."""
 _TIMES = any_case(r"\btimes\b")
 _RATIO = any_case(r"\bratio\b")
+_IS_SHARE = any_case(r"%|\b(?:percent(?:age)?|per cent|pct|share|proportion|portion|fraction|hundred)\b")
 _SIGN = any_case(r"(\s+(?:plus|\+|minus|less)\s+)")
 
 
@@ -288,11 +289,22 @@ class PlanReader:
         said = {*part.lower().split()}
         words = " ".join((*(word for word in whole.split() if word.lower() not in said), part))
         rows = self._book.rows
-        alone, both = (rows.find(one, self._last) for one in (part, words))
+        unit = self._unit_of(whole) if _IS_SHARE.search(plan.asked) else None
+        if unit is not None:
+            self._book.units |= dict.fromkeys((part, words), unit)
+        alone, both = (rows.find(one, self._last, unit=unit) for one in (part, words))
         least = max(_LEAST_PART, alone.probability if alone is not None else 0.0)
         if words == part or both is None or both.probability <= least:
             return plan
         return replace(plan, measures=(words, whole), spoken=())
+
+    def _unit_of(self, whole: str) -> str | None:
+        """The unit of what words name, which a share of it has too; None where nothing is."""
+        if (name := self._known(whole)) is not None:
+            found = self._alone(Name(name), self._last)
+            return found[1][0].fact.unit if found and found[1] else None
+        printed = self._book.rows.find(whole, self._last)
+        return printed.fact.unit or None if printed is not None else None
 
     def _check_series(self, values: Sequence[tuple[str, Quantity, Worded]], missing: Sequence[str]) -> None:
         """Abstain where no filing shows values of a series, or some in other scales."""

@@ -231,7 +231,9 @@ class RowBook:
             return False
         return self.says(name)
 
-    def find(self, words: str, period: FiscalPeriod, apart: Fact | None = None) -> RowFact | None:
+    def find(
+        self, words: str, period: FiscalPeriod, apart: Fact | None = None, unit: str | None = None
+    ) -> RowFact | None:
         """The number of a period in the row that words name; None where no row has one.
 
         Of several periods all are taken from one row where it shows them.
@@ -240,6 +242,7 @@ class RowBook:
             words: of the question, without companies and periods.
             period: asked for; a longer one is never taken in its place.
             apart: a number that it is not.
+            unit: that it has; None for any.
         """
         chances = self._probabilities(words, self._periods_with(period))
         opening = self._opens(words)
@@ -251,6 +254,8 @@ class RowBook:
             opens = opening and _OPENING.search(row.label) is not None
             fact = self._of_period(row, period, opens)
             if fact is None or (apart is not None and _same(fact, apart)):
+                continue
+            if unit is not None and fact.unit != unit:
                 continue
             together = tuple(self._of_period(row, other, opens) for other in self._together)
             chance = float(chances[place])
@@ -793,6 +798,7 @@ class OpenBook(FactBook):
     Attributes:
         chances: probability of each name looked up among the rows, of its worst period.
         said: words of the question by the line that they name.
+        units: that the numbers of names must have.
     """
 
     def __init__(
@@ -809,6 +815,7 @@ class OpenBook(FactBook):
         self._read_rows, self._lines_too = read_rows, lines_too
         self.chances: dict[str, float] = {}
         self.said: dict[str, str] = {}
+        self.units: dict[str, str] = {}
         self._apart: dict[str, Fact] = {}
 
     def tell_apart(self, first: str, second: str, period: FiscalPeriod) -> bool:
@@ -889,7 +896,7 @@ class OpenBook(FactBook):
 
         A row that has these words for its label names it plainly, however likely it is.
         """
-        found = self.rows.find(words, period, self._apart.get(words))
+        found = self.rows.find(words, period, self._apart.get(words), self.units.get(words))
         if found is None or (found.probability < least and not _says(found.fact, words)):
             return None
         self.chances[words] = min(found.probability, self.chances.get(words, 1.0))

@@ -117,6 +117,16 @@ def test_a_part_is_of_what_it_is_a_part_of() -> None:
     assert float(share[1].value) == 0.25
 
 
+def test_a_share_is_of_numbers_of_one_unit() -> None:
+    rows = [
+        row(0, ["Kenya"], value(9e6)),
+        row(1, ["Crew", "Kenya"], value(40, unit="count")),
+        row(2, ["Crew", "Total crew"], value(160, unit="count")),
+    ]
+    (share,) = answered("What percentage of Torvex's total crew was in Kenya in 2023?", rows).values
+    assert float(share[1].value) == 0.25
+
+
 def test_footnotes_make_no_other_name() -> None:
     rows = [row(0, ["Toner sales (1)"], value(5e6)), row(1, ["Toner sales (1)(3)"], value(4e6, 2022))]
     (change,) = answered("By how much did Torvex's toner sales change from 2022 to 2023?", rows).values

@@ -93,6 +93,18 @@ def test_what_moved_without_a_period_is_read(question: str) -> None:
     assert plan(question, "Torvex").measures
 
 
+@pytest.mark.parametrize(
+    "asked", ["what was", "by how much did", "what percent of", "which share of", "how many times"]
+)
+@pytest.mark.parametrize("moved", ["", "the change in", "the increase in", "the average", "the ratio of"])
+def test_no_wording_is_an_error(asked: str, moved: str) -> None:
+    ends = ("", " in 2022", " from 2021 to 2022", " than paper sales", " and paper sales, in %", " rise")
+    for measure in ("toner sales", "gross margin", "that"):
+        for end in ends:
+            found = read_plan(f"{asked} {moved} Torvex's {measure}{end}?", ("Torvex",))
+            assert found is None or all(found.measures)
+
+
 def test_two_parts_that_are_compared_are_not_all_parts() -> None:
     question = "By segment, how much higher was Torvex's 2022 goodwill in Toner than in Paper?"
     found = plan(question, "Torvex")
