@@ -314,10 +314,11 @@ class Calculator:
         model is loaded.
         """
         named = {*names_in(parsed.expression)} - parsed.definitions.keys()
+        if len(named) != 1 or parsed.also or self._rows is None:
+            return
         said = " ".join((*self._lexicon.named(question.lower()).values(), *companies)).split()
         others = (word.lower().removesuffix("'s") for word in naming_words(question).split())
-        told = any(word.isalpha() and word not in said for word in others)
-        if len(named) != 1 or parsed.also or self._rows is None or not told:
+        if not any(word.isalpha() and word not in said for word in others):
             return
         meant, chance = read_line(question, resolution.printed_names) or ("", 0.0)
         if chance >= SURE_LINE and meant in self._lexicon.entries and meant not in named:

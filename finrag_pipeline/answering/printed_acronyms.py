@@ -44,15 +44,17 @@ def _name(before: str, initials: Sequence[str]) -> str:
 
 
 def spelled_out(rows: Iterable[FilingRow], names: Mapping[str, str]) -> Iterator[FilingRow]:
-    """Rows whose labels, headings, columns and captions have names behind their acronyms."""
-    short = re.compile(rf"(?<![\w&])(?:{'|'.join(map(re.escape, names))})(?![\w&])") if names else None
+    """Rows whose labels, headings, columns and captions have names in place of their acronyms."""
+    if not names:
+        yield from rows
+        return
+    short = re.compile(rf"(?<![\w&])(?:{'|'.join(map(re.escape, names))})(?![\w&])")
 
     def with_names(text: str) -> str:
-        assert short is not None
         return short.sub(lambda one: names[one[0]], text)
 
     for row in rows:
-        if short is None or not short.search(row.text):
+        if not short.search(row.text):
             yield row
             continue
         path, columns = (tuple(map(with_names, parts)) for parts in (row.path, row.columns))

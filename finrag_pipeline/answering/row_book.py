@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from operator import attrgetter
 
 import numpy as np
 
@@ -516,7 +517,7 @@ class RowBook:
 
         Rows below each other are such, and columns beside each other.
         """
-        rows = (self._totals, _siblings, _label_of)
+        rows = (self._totals, _siblings, attrgetter("label"))
         columns = (self._total_columns, _columns_of, _column_of)
         for totals, place_of, name_of in (rows, columns):
             parts: dict[Place, list[int]] = {}
@@ -728,10 +729,6 @@ def _below_its_part(row: FilingRow, said: set[str]) -> FilingRow:
 def _siblings(row: FilingRow) -> Place:
     """What rows below one heading of a table have in common."""
     return row.filing, row.page, row.table, row.path[:-1]
-
-
-def _label_of(row: FilingRow) -> str:
-    return row.label
 
 
 def _column_of(row: FilingRow) -> str:

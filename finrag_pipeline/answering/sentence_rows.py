@@ -320,12 +320,12 @@ class PrintedRows(FilingRows):
         only = {"filing": filing}
         pages = self._lake.read("filing_pages", only, ["page", "text"])
         texts = [(page, text or "") for page, text in zip(*pages.to_pydict().values(), strict=True)]
+        tables = self._tables(filing)
         cells: defaultdict[int, set[str]] = defaultdict(set)
-        tables = self._lake.read("page_tables", only, ["page", "text"])
-        for page, text in zip(*tables.to_pydict().values(), strict=True):
+        for page, text in zip(tables["page"].to_pylist(), tables["text"].to_pylist(), strict=True):
             cells[page].add(text.strip())
         info = read_info(self._lake.read("filings", only).to_pylist()[0])
-        rows = super()._read(filing)
+        rows = self._rows_of(filing, tables)
         sections = part_sections(rows, texts, cells)
         parts = (sections.get((row.page, row.table)) for row in rows)
         rows = [replace(row, section=part) if part else row for row, part in zip(rows, parts, strict=True)]

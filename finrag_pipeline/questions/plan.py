@@ -377,9 +377,7 @@ class _Planner:
         if form is Form.WHICH and (options := self._options()):
             return replace(self._made(Operation.DIFFERENCE, *options), verdict=largest)
         alone = len(self.periods) < 2 and not _SUPERLATIVE.search(self.masked)
-        chances = reading.operations()
-        two = max(chances, key=chances.__getitem__) in _PAIRS and self._parts() is not None
-        if alone and not two and (by := _BY_PARTS.search(self.masked)):
+        if alone and (by := _BY_PARTS.search(self.masked)) and not self._relates_two():
             rest = _without(measure, by["of"]) or measure
             return replace(self._made(Operation.VALUE, rest), one_of=by["of"])
         if form is Form.PART and reading.kind:
@@ -395,6 +393,11 @@ class _Planner:
         if form is Form.WHICH and (parts := self._parts()):
             return replace(self._made(Operation.DIFFERENCE, *share_words(parts)), verdict=largest)
         return self._calculated(Operation)
+
+    def _relates_two(self) -> bool:
+        """Whether two measures are named, and what is asked for is made of two."""
+        chances = self.reading.operations()
+        return max(chances, key=chances.__getitem__) in _PAIRS and self._parts() is not None
 
     def _judged(self) -> QuestionPlan | None:
         """Whether something rose, is more than something else, or than a number; is there, or positive."""

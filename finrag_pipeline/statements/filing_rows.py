@@ -137,12 +137,19 @@ class FilingRows:
         self.of = lru_cache(FILINGS_KEPT)(self._read)
 
     def _read(self, filing: str) -> list[FilingRow]:
+        return self._rows_of(filing, self._tables(filing))
+
+    def _tables(self, filing: str) -> pa.Table:
+        """The tables of a filing, `ROW_COLUMNS` of them."""
+        return self._lake.read("page_tables", {"filing": filing}, ROW_COLUMNS)
+
+    def _rows_of(self, filing: str, page_tables: pa.Table) -> list[FilingRow]:
         only = {"filing": filing}
         facts, tags = (
             self._lake.read(name, only, columns) if filing in self._known[name] else None
             for name, columns in (("statement_facts", FACT_COLUMNS), ("xbrl_facts", None))
         )
-        return filing_rows(filing, self._lake.read("page_tables", only, ROW_COLUMNS), facts, tags)
+        return filing_rows(filing, page_tables, facts, tags)
 
 
 def filing_rows(

@@ -105,6 +105,10 @@ def test_no_wording_is_an_error(asked: str, moved: str) -> None:
             assert found is None or all(found.measures)
 
 
+def test_money_that_is_lost_is_no_change() -> None:
+    assert plan("How much money did Torvex lose in 2022?", "Torvex").operation is Operation.VALUE
+
+
 def test_two_parts_that_are_compared_are_not_all_parts() -> None:
     question = "By segment, how much higher was Torvex's 2022 goodwill in Toner than in Paper?"
     found = plan(question, "Torvex")
