@@ -59,6 +59,8 @@ def judge(question: Mapping[str, Any], answer: Answer) -> Outcome:
 
 def _holds(wanted: float | str, question: Mapping[str, Any], answer: Answer) -> bool:
     text = answer.answer.lower()
+    if question.get("unit") == "year":
+        wanted = str(wanted)
     if isinstance(wanted, str):
         chosen, *_ = text.split("(")  # the others stand in brackets
         return text.startswith(wanted) if wanted in ("yes", "no") else wanted.lower() in chosen

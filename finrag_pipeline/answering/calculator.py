@@ -46,7 +46,7 @@ from finrag_pipeline.storage.lake import Lake
 
 if TYPE_CHECKING:
     from finrag_pipeline.answering.open_calculator import OpenCalculator
-    from finrag_pipeline.statements.filing_rows import FilingRows
+    from finrag_pipeline.answering.printed_rows import PrintedRows
 
 PageHits = Sequence[tuple[str, int]]
 """(filing, zero-based page), best first."""
@@ -85,7 +85,7 @@ class Calculator:
         known: Collection[str],
         load: Callable[[str], pa.Table],
         resolver: Resolver,
-        rows: Callable[[], FilingRows] | None = None,
+        rows: Callable[[], PrintedRows] | None = None,
     ) -> None:
         by_name = {str(row["filing"]): row for row in filings}
         self._every = {name: read_info(row) for name, row in by_name.items()}
@@ -116,7 +116,7 @@ class Calculator:
         )
 
     @cached_property
-    def rows(self) -> FilingRows | None:
+    def rows(self) -> PrintedRows | None:
         """Reads the printed rows of a filing; None where only facts answer."""
         return self._rows() if self._rows else None
 
@@ -221,7 +221,8 @@ class Calculator:
             infos = {filing: info for filing, info in self._every.items() if filing in printed.filings}
         rows = printed.of if printed is not None else lambda filing: ()
         match = row_matcher().probabilities
-        return OpenCalculator(infos, self._facts_of, rows, self.resolver, self._lexicon, match)
+        parts = printed.parts if printed is not None else None
+        return OpenCalculator(infos, self._facts_of, rows, self.resolver, self._lexicon, match, parts)
 
     def _facts_of(self, filing: str) -> Sequence[Fact]:
         """Facts of a filing; none of one whose tables alone are read."""
@@ -530,7 +531,7 @@ def company_words(text: str, places: Iterable[int]) -> set[str]:
     return words
 
 
-def _printed_rows(lake: Lake) -> FilingRows:
-    from finrag_pipeline.answering.sentence_rows import PrintedRows  # most questions are answered without
+def _printed_rows(lake: Lake) -> PrintedRows:
+    from finrag_pipeline.answering.printed_rows import PrintedRows  # most questions are answered without
 
     return PrintedRows(lake)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -37,7 +38,7 @@ from finrag_pipeline.questions.question_reader import NAMES_NOTHING
 from finrag_pipeline.questions.token_runs import says_nothing
 from finrag_pipeline.questions.tokens import tokenise_question
 from finrag_pipeline.rankers.page_ranker.terms import terms
-from finrag_pipeline.resolver.lexicon import any_case, word_set
+from finrag_pipeline.resolver.lexicon import PLACES, any_case, word_set
 from finrag_pipeline.statements.periods import FiscalPeriod
 
 LEAST_CONFIDENCE = 0.6
@@ -85,7 +86,7 @@ _PART_UNREAD = 0.3
 
 _LEAST_PART = 0.2
 """Least probability of a row that a part and what it is a part of name together."""
-_FOOTNOTES = re.compile(r"(?:\s*\(\w{1,2}\))+(?= >|$)")
+_BRACKETS = re.compile(r"\s*\([^()]*\)")
 _NO_MONEY = frozenset(("percent", "points", "basis_points", "days", "ratio"))
 
 _YEARS_SHOWN = 5
@@ -126,6 +127,7 @@ class PlanReader:
         self._calculation = Calculation(book, lexicon, {}, discrete=True)
         self._confidence: list[float] = []
         self._doubt = 1.0
+        self._printed_names: list[str] = []
 
     def answer(self, plan: QuestionPlan) -> OpenAnswer:
         """Values of the plan.
@@ -148,7 +150,7 @@ class PlanReader:
             plan = replace(plan, measures=plan.spoken, spoken=())
         else:
             self._doubt *= plan.measure_chance
-        plan = self._with_part_of_whole(plan)
+        plan = self._with_unread(self._with_part_of_whole(plan))
         names: list[Expression]
         whole = self._known(plan.measures[0]) or self._known(plan.spoken[0] if plan.spoken else "")
         if plan.margin and whole:
@@ -163,6 +165,7 @@ class PlanReader:
         if plan.margin:
             profit = _MARGIN.sub(lambda of: _PROFITS.get(of.lastgroup or "", "profit"), plan.measures[0])
             names = [self._name(profit), self._revenue(plan)]
+        self._set_beside(plan, names)
         if (shared := self._share(plan, names)) is not None:
             return shared
         wanted = self._wanted(plan, names)
@@ -219,6 +222,9 @@ class PlanReader:
             confidence *= _NOTHING
         self._check_unit(plan, values)
         last = abs(values[-1][1].value)
+        told = " ".join(one.fact.label for one in trace.inputs).lower()
+        if any(name not in told for name in self._printed_names):
+            confidence *= _NOTHING
         above = plan.operation is Operation.RATIO and not plan.verdict and values[-1][2].unit == "percent"
         if above and last > 1 and not _RATIO.search(plan.asked):
             confidence *= _ABOVE_THE_WHOLE
@@ -233,7 +239,7 @@ class PlanReader:
         return OpenAnswer(
             tuple(values),
             formula,
-            tuple(dict.fromkeys(trace.steps)),
+            (*plan.read_as, *dict.fromkeys(trace.steps)),
             tuple(dict.fromkeys(trace.inputs)),
             confidence,
             tuple(missing),
@@ -264,6 +270,7 @@ class PlanReader:
             self._doubt *= _UNPRINTED
         if not printed:
             return plan
+        self._printed_names = [name.lower() for name in printed if name not in plan.names]
         part = " ".join(printed)
         of_part = plan.operation is Operation.VALUE and f"{part}'" in plan.asked
         if of_part and len(plan.measures) == 1 and _MARGIN.search(plan.measures[0]):
@@ -297,6 +304,25 @@ class PlanReader:
         if words == part or both is None or both.probability <= least:
             return plan
         return replace(plan, measures=(words, whole), spoken=())
+
+    def _with_unread(self, plan: QuestionPlan) -> QuestionPlan:
+        """A plan whose measures say the words that were read as none of them, where rows are likelier so."""
+        if plan.margin or not plan.measures or any(map(self._known, plan.measures)):
+            return plan
+        rows, said = self._book.rows, {*terms(" ".join(plan.measures))}
+        runs: list[list[str]] = [[]]
+        for words in plan.unread:
+            kept = [w for w in words.split() if not says_nothing(w.lower()) and said.isdisjoint(terms(w))]
+            runs.append([word for word in kept if rows.tells(word)])
+        told = dict.fromkeys((" ".join(max(runs, key=len)), " ".join(itertools.chain(*runs))))
+
+        def chance(measures: Sequence[str]) -> float:
+            found = (rows.find(one, self._last) for one in measures)
+            return math.prod(one.probability if one else 0.0 for one in found)
+
+        ways = [plan.measures, *(tuple(f"{more} {one}" for one in plan.measures) for more in told if more)]
+        best = max(ways, key=chance) if len(ways) > 1 else ways[0]
+        return plan if best is ways[0] else replace(plan, measures=best, spoken=())
 
     def _unit_of(self, whole: str) -> str | None:
         """The unit of what words name, which a share of it has too; None where nothing is."""
@@ -332,12 +358,24 @@ class PlanReader:
             return
         inputs = self._calculation.trace.inputs
         printed = (one.line for one in inputs if isinstance(one.fact, PrintedFact))
-        labels = {frozenset(terms(_FOOTNOTES.sub("", line))): line for line in printed}
+        labels = {frozenset(terms(_BRACKETS.sub(" ", line))): line for line in printed}  # 'Income (loss)'
         if len(labels) > len(named):
             why = f"the filings name it differently: {listed(sorted(labels.values()))}"
             raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
         if len({_OF_CHANGE.search(" ".join(one.fact.path)) is not None for one in inputs}) > 1:
             raise Abstention(AbstentionKind.NOT_UNDERSTOOD, "one row shows an amount, another its change")
+
+    def _set_beside(self, plan: QuestionPlan, names: Sequence[Expression]) -> None:
+        """Look up each of two quantities that are set against each other near the other from now on."""
+        known = self._lexicon.entries
+        said = [one.name for one in names if isinstance(one, Name) and one.name not in known]
+        if plan.operation not in (Operation.RATIO, Operation.DIFFERENCE) or len(said) != 2 or len(names) != 2:
+            return
+        first, second = said
+        units = self._book.units
+        pair = self._book.rows.pair(first, second, self._last, (units.get(first), units.get(second)))
+        if pair is not None and first != second:
+            self._book.beside = {first: pair[1], second: pair[0]}
 
     def _are_apart(self, names: Sequence[Expression]) -> bool:
         """Whether rows of two tables are taken for one quantity of two things, as sales to two groups."""
@@ -355,7 +393,11 @@ class PlanReader:
             return None  # of a sum, or of what is covered so many times, nothing is a part
         rows, period = self._book.rows, plan.periods[-1] if plan.periods else self._default
         found = rows.share(plan.measures[0], plan.measures[1], period, bool(plan.periods))
-        alone = [None if self._known(words) else rows.find(words, period) for words in plan.measures]
+        beside = self._book.beside
+        alone = [
+            None if self._known(words) else rows.find(words, period, beside=beside.get(words))
+            for words in plan.measures
+        ]
         chances = [
             _KNOWN if self._known(words) else one.probability if one else 0.0
             for words, one in zip(plan.measures, alone, strict=True)
@@ -593,6 +635,8 @@ class PlanReader:
         """The label that rows have for what words mean; None where a row is likelier by the words."""
         if not labels:
             return None
+        places = [word for word in measure.split() if word.lower().replace(".", "") in PLACES]
+        labels = [" ".join((label, *places)) for label in labels]
         rows = self._book.rows
         rows.asked_as.update((label, f"What was the {label}?") for label in labels)
         found = {label: rows.find(label, self._last) for label in (measure, *labels)}

@@ -6,10 +6,11 @@ import itertools
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 
 from finrag_pipeline.answering.derivation import Derivation
 from finrag_pipeline.answering.open_answer import PlanReader, derive, known_name
+from finrag_pipeline.answering.part_descriptions import PartDescriptions
 from finrag_pipeline.answering.row_book import Match, OpenBook, RowBook, in_series
 from finrag_pipeline.answering.series import OpenAnswer
 from finrag_pipeline.questions.abbreviations import Abbreviations, has_vowel
@@ -17,8 +18,10 @@ from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
 from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon, Line
 from finrag_pipeline.questions.line_reader import LEAST_LINE, SURE_LINE, disclosures, read_line
 from finrag_pipeline.questions.plan import Operation, QuestionPlan, read_plan, share_words
-from finrag_pipeline.questions.question_reader import question_reader
+from finrag_pipeline.questions.question_reader import naming_words, question_reader
 from finrag_pipeline.questions.series import SeriesAsked
+from finrag_pipeline.questions.token_runs import says_nothing
+from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.resolver.lexicon import any_case
 from finrag_pipeline.resolver.resolver import Resolution, Resolver
 from finrag_pipeline.resolver.tokens import one_line, plain
@@ -59,6 +62,13 @@ _DAYS_OFF = 8
 LEAST_FORMULA = 0.7
 """Least probability of a formula that is asked for, where the words name what it is made of."""
 
+LEAST_PART = 0.8
+"""Least probability of the part of a company that words describe."""
+
+_OF_A_PART = any_case(r"\b(?:segments?|divisions?|arm)\b")
+_PART = any_case(r"\b(?:segments?|divisions?|arms?|wings?|units?|business(?:es)?|sides?|operations)\b")
+"""What a part that words describe is called."""
+
 LEAST_NUMBER = 0.25
 """Least probability that a question asks for a number."""
 
@@ -73,6 +83,7 @@ class OpenCalculator:
         resolver: tells the filings of a company.
         lexicon: lines and formulas.
         match: tells how likely each row is what words name.
+        parts: tells what a filing says of its parts; None where nothing does.
     """
 
     def __init__(
@@ -83,8 +94,10 @@ class OpenCalculator:
         resolver: Resolver,
         lexicon: Lexicon,
         match: Match,
+        parts: Callable[[str], PartDescriptions] | None = None,
     ) -> None:
         self._infos = infos
+        self._parts = parts
         self._facts = facts
         self._rows = lru_cache(FILINGS_KEPT)(lambda filing: in_series(rows(filing)))
         self._resolver = resolver
@@ -197,7 +210,7 @@ class OpenCalculator:
             return True
         several = len(plan.measures) > 1 and isinstance(entry, Line)
         moved = chance >= SURE_LINE and _CHANGE.search(entry.label) is not None
-        if (several and not moved) or plan.one_of is not None or plan.names:
+        if (several and not moved) or plan.one_of is not None or plan.names or _OF_A_PART.search(plan.asked):
             return False
         known = [known_name(one, self._lexicon) for one in plan.measures]
         if None not in known:
@@ -299,10 +312,62 @@ class OpenCalculator:
         if best.fiscal_year is None:
             raise Abstention(AbstentionKind.UNKNOWN_PERIOD, "the question names no period")
         plan, default = _with_periods(plan, infos)
+        plan = self._with_described_part(plan, best)
         book = self._book(plan, infos)
         if several and len(plan.periods) > 1:  # each company has its own year-end
             plan = replace(plan, periods=tuple(filter(book.shows, plan.periods)) or plan.periods)
         return PlanReader(book, self._lexicon, default).answer(plan)
+
+    def _with_described_part(self, plan: QuestionPlan, info: FilingInfo) -> QuestionPlan:
+        """A plan that names the part of the company which its words describe by what it does."""
+        if self._parts is None or plan.one_of is not None or not _PART.search(plan.asked):
+            return plan
+        parts = self._parts(info.filing)
+        named = parts.named_in(terms(plan.asked))
+        words = (word for word in naming_words(plan.asked).split() if not _PART.fullmatch(word))
+        told = terms(" ".join(word for word in words if not says_nothing(word.lower())))
+        found = parts.described([stem for stem in told if stem not in self._quantity_stems])
+        if found is None or found.chance < LEAST_PART or named not in ((), (found.name,)):
+            return plan
+
+        def describes(word: str) -> bool:
+            return _PART.fullmatch(word) is not None or not found.stems.isdisjoint(terms(word))
+
+        def rest(text: str) -> str:
+            words = [word for word in text.split() if word != "plus"]
+            gone = list(map(describes, words))
+            for at in range(1, len(words) - 1):  # 'with phones and tablets' describes by both
+                if words[at] == "and" and (gone[at - 1] or gone[at + 1]):
+                    gone[at - 1 : at + 2] = [
+                        lost or self._quantity_stems.isdisjoint(terms(word))
+                        for lost, word in zip(gone[at - 1 : at + 2], words[at - 1 : at + 2], strict=True)
+                    ]
+            return " ".join(word for word, lost in zip(words, gone, strict=True) if not lost)
+
+        each = [any(map(describes, measure.split())) for measure in plan.measures]
+        if plan.operation is Operation.RATIO and each[-1]:  # what is a share of a part lies within it
+            each = [True] * len(each)
+        measures = tuple(
+            f"{rest(measure)} {found.name}".strip() if own or not any(each) else measure
+            for measure, own in zip(plan.measures, each, strict=True)
+        )
+        return replace(
+            plan,
+            measures=measures,
+            spoken=(),
+            meant=(),
+            names=(*(name for name in plan.names if not describes(name)), found.name),
+            openers=tuple(name for name in plan.openers if not describes(name)),
+            unread=tuple(filter(None, map(rest, plan.unread))),
+            asked=f"{rest(plan.asked)} {found.name}",
+            measure_chance=found.chance,
+            read_as=(f"the part of the company that is described is read as '{found.name}'",),
+        )
+
+    @cached_property
+    def _quantity_stems(self) -> frozenset[str]:
+        """Stems of words that name quantities, which describe no part."""
+        return frozenset(terms(" ".join(self._lexicon.words)))
 
     def _book(
         self, plan: QuestionPlan, infos: Sequence[FilingInfo], newest: bool = False, lines_too: bool = True

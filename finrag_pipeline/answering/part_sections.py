@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from finrag_pipeline.chunking.prose import is_heading
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
@@ -36,7 +37,9 @@ _NO_PART = frozenset(("", "total", "other", "all other", "change", "consolidated
 
 
 @dataclass(frozen=True)
-class _Heading:
+class Heading:
+    """A line of a page, at a place of its text, that is the name of a part."""
+
     page: int
     place: int
     name: str
@@ -55,11 +58,11 @@ def part_sections(
     """
     groups = [names for names in _groups(rows) if len(names) > 1]
     names = frozenset().union(*groups)
-    headings = [one for page, text in pages for one in _headings(page, text, names, cells.get(page, ()))]
+    headings = headings_of(pages, names, cells)
     pages_of: defaultdict[str, set[int]] = defaultdict(set)
     for one in headings:
         pages_of[one.name].add(one.page)
-    found = {name for name, own in pages_of.items() if len(own) <= _MOST_HEADINGS and not _is_known(name)}
+    found = {name for name, own in pages_of.items() if len(own) <= _MOST_HEADINGS and not is_known_name(name)}
     peers: defaultdict[str, set[str]] = defaultdict(set)
     for group in groups:
         headed = group & found
@@ -82,7 +85,7 @@ def part_sections(
     return {table: name for table, name in sections.items() if name}
 
 
-def _end(headings: Sequence[_Heading], at: int, peers: Mapping[str, set[str]]) -> tuple[int, int]:
+def _end(headings: Sequence[Heading], at: int, peers: Mapping[str, set[str]]) -> tuple[int, int]:
     """Page and place at which the section of a heading ends."""
     own = headings[at]
     ahead = next((one for one in headings[at + 1 :] if one.name in peers[own.name]), None)
@@ -99,32 +102,40 @@ def _groups(rows: Sequence[FilingRow]) -> Iterator[frozenset[str]]:
     for row in rows:
         table = row.page, row.table
         if row.path and not (row.statement and len(row.path) == 1):
-            groups[(*table, "row", row.path[:-1])].add(_name(row.path[-1]))
+            groups[(*table, "row", row.path[:-1])].add(part_name(row.path[-1]))
         if len(row.path) > 1:
-            groups[(*table, "heading", row.path[:-2])].add(_name(row.path[-2]))
-        groups[(*table, "column")].update(map(_name, row.columns))
+            groups[(*table, "heading", row.path[:-2])].add(part_name(row.path[-2]))
+        groups[(*table, "column")].update(map(part_name, row.columns))
     return (frozenset(names - _NO_PART) for names in groups.values())
 
 
-def _headings(page: int, text: str, names: Collection[str], cells: Collection[str]) -> Iterator[_Heading]:
-    """Lines of a page that are names of parts and no cells."""
+def headings_of(
+    pages: Sequence[tuple[int, str]],
+    names: Collection[str],
+    cells: Mapping[int, Collection[str]] = MappingProxyType({}),
+) -> list[Heading]:
+    """Lines of pages that are names of parts, as `part_name` gives them, and no cells."""
+    return [one for page, text in pages for one in _headings(page, text, names, cells.get(page, ()))]
+
+
+def _headings(page: int, text: str, names: Collection[str], cells: Collection[str]) -> Iterator[Heading]:
     place = 0
     for line in text.split("\n"):
         printed = line.strip()
         named = len(printed) in _LENGTH and is_heading(printed) and not _NUMBER.search(printed)
         if named and printed not in cells:
-            name = _name(printed)
+            name = part_name(printed)
             if name in names:
-                yield _Heading(page, place, name, printed)
+                yield Heading(page, place, name, printed)
         place += len(line) + 1
 
 
-def _is_known(name: str) -> bool:
+def is_known_name(name: str) -> bool:
     """Whether a name is that of a line or formula, which tables of figures print below each other too."""
     return name in formula_lexicon().named(name).values()
 
 
-def _name(printed: str) -> str:
+def part_name(printed: str) -> str:
     """A name without case, marks, footnotes and words for what it is."""
     bare = _FOOTNOTE.sub("", printed).replace("&", "and").lower().strip(" :.-–—")
     return _AROUND.sub(" ", _AROUND.sub(" ", bare)).strip()

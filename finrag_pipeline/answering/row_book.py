@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 import numpy as np
 
@@ -47,6 +48,13 @@ _GEOGRAPHIC = any_case(r"region|countr|geograph|area|market|continent")
 _MOST_ROWS = 200
 _RIVAL = 0.05
 """Less likely rows cast no doubt on a better one."""
+
+_MOST_PAIRED = 20
+_BELOW_ANOTHER_HEADING, _NEITHER_ROW_NOR_COLUMN = 0.7, 0.5
+_IN_ANOTHER_TABLE, _ON_ANOTHER_PAGE = 0.6, 0.3
+"""How much likelier two rows of one row or column of a table are set against each other than such.
+
+Of 178 ratios and comparisons of two numbers, 152 are of numbers of one page."""
 
 _LITTLE = 0.01
 _IN_A_NOTE = 0.5
@@ -146,6 +154,7 @@ class _Candidate:
     """A row with its number of the period asked for and those of all periods of the question."""
 
     chance: float
+    row: FilingRow
     order: int
     fact: Fact
     together: tuple[Fact | None, ...]
@@ -164,6 +173,17 @@ _WHOLE = any_case(
     r"\W*(?:(?:total|consolidated|eliminations?|intersegment|unallocated|worldwide|reconcil\w*|company|sub-?total)\b|"
     r"corporate\W*(?:$|items|costs?|expenses?|(?:and|&) (?:other|unallocated|eliminations?))|%)|.*\bchange\b"
 )
+
+
+def nearness(one: FilingRow, other: FilingRow) -> float:
+    """How likely two rows are set against each other by where they stand, beside two of one row or column."""
+    if (one.filing, one.page) != (other.filing, other.page):
+        return _ON_ANOTHER_PAGE
+    if one.table != other.table:
+        return _IN_ANOTHER_TABLE
+    if one.columns == other.columns:
+        return 1.0 if one.path[:-1] == other.path[:-1] else _BELOW_ANOTHER_HEADING
+    return 1.0 if one.path == other.path else _NEITHER_ROW_NOR_COLUMN
 
 
 class RowBook:
@@ -225,6 +245,10 @@ class RowBook:
         said = any_case(rf"(?<![^\W_]){re.escape(words)}(?![^\W_])")
         return any(said.search(" ".join((*row.path, *row.columns))) for row in self._rows)
 
+    def tells(self, word: str) -> bool:
+        """Whether the stem of a word stands in what a row says, its caption too."""
+        return any(any(stem in text for text in self._texts) for stem in terms(word))
+
     def prints(self, name: str) -> bool:
         """Whether a name stands in the labels, headings or columns of a row, and nowhere in lower case."""
         small = re.compile(rf"(?<![^\W_]){re.escape(name.lower())}(?![^\W_])")
@@ -233,7 +257,12 @@ class RowBook:
         return self.says(name)
 
     def find(
-        self, words: str, period: FiscalPeriod, apart: Fact | None = None, unit: str | None = None
+        self,
+        words: str,
+        period: FiscalPeriod,
+        apart: Fact | None = None,
+        unit: str | None = None,
+        beside: FilingRow | None = None,
     ) -> RowFact | None:
         """The number of a period in the row that words name; None where no row has one.
 
@@ -244,27 +273,14 @@ class RowBook:
             period: asked for; a longer one is never taken in its place.
             apart: a number that it is not.
             unit: that it has; None for any.
+            beside: a row that it is set against, near which it is likelier to stand.
         """
-        chances = self._probabilities(words, self._periods_with(period))
-        opening = self._opens(words)
         groups: list[list[_Candidate]] = []
-        for place in np.argsort(-chances, kind="stable")[:_MOST_ROWS]:
-            if chances[place] <= 0:
-                break
-            row = self._rows[place]
-            opens = opening and _OPENING.search(row.label) is not None
-            fact = self._of_period(row, period, opens)
-            if fact is None or (apart is not None and _same(fact, apart)):
-                continue
-            if unit is not None and fact.unit != unit:
-                continue
-            together = tuple(self._of_period(row, other, opens) for other in self._together)
-            chance = float(chances[place])
-            if fact.months is None and period.end is not None and period.months:
-                chance *= _BALANCE
-            elif fact.months is None and period.quarter is not None:
-                chance *= _NO_SPAN
-            one = _Candidate(chance, self._order[row.filing], fact, together)
+        found = self._candidates(words, period, apart, unit)
+        if beside is not None:
+            near = [replace(one, chance=one.chance * nearness(beside, one.row)) for one in found]
+            found = iter(sorted(near, key=lambda one: -one.chance))
+        for one in found:
             same = next((group for group in groups if _agree(group[0], one)), None)
             if same is None:
                 groups.append([one])
@@ -288,6 +304,49 @@ class RowBook:
         rivals = sum(group[0].chance for group in others[:3] if group[0].chance > _RIVAL)
         fact = min(best, key=lambda one: (-round(one.chance, 3), one.order, one.fact.page)).fact
         return RowFact(fact, chance * chance / (chance + rivals) if chance else 0.0)
+
+    def _candidates(
+        self, words: str, period: FiscalPeriod, apart: Fact | None, unit: str | None
+    ) -> Iterator[_Candidate]:
+        """Rows with a number of a period that words may name, the likeliest first."""
+        chances = self._probabilities(words, self._periods_with(period))
+        opening = self._opens(words)
+        for place in np.argsort(-chances, kind="stable")[:_MOST_ROWS]:
+            if chances[place] <= 0:
+                return
+            row = self._rows[place]
+            opens = opening and _OPENING.search(row.label) is not None
+            fact = self._of_period(row, period, opens)
+            if fact is None or (apart is not None and _same(fact, apart)):
+                continue
+            if unit is not None and fact.unit != unit:
+                continue
+            together = tuple(self._of_period(row, other, opens) for other in self._together)
+            chance = float(chances[place])
+            if fact.months is None and period.end is not None and period.months:
+                chance *= _BALANCE
+            elif fact.months is None and period.quarter is not None:
+                chance *= _NO_SPAN
+            yield _Candidate(chance, row, self._order[row.filing], fact, together)
+
+    def pair(
+        self, first: str, second: str, period: FiscalPeriod, units: tuple[str | None, str | None]
+    ) -> tuple[FilingRow, FilingRow] | None:
+        """The rows of two numbers that are set against each other, as they most likely stand together.
+
+        None where no two rows have numbers of the period that differ.
+        """
+        likely = [
+            list(itertools.islice(self._candidates(words, period, None, unit), _MOST_PAIRED))
+            for words, unit in zip((first, second), units, strict=True)
+        ]
+        pairs = [
+            (one.chance * other.chance * nearness(one.row, other.row), one.row, other.row)
+            for one, other in itertools.product(*likely)
+            if not _same(one.fact, other.fact)
+        ]
+        _, *rows = max(pairs, key=itemgetter(0), default=(0.0,))
+        return (rows[0], rows[1]) if rows else None
 
     def closest(self, words: str, period: FiscalPeriod) -> list[FilingRow]:
         """Rows that words may name, the likeliest first; of any period where none shows the one asked for."""
@@ -703,9 +762,12 @@ def _lines_said(words: str) -> tuple[tuple[re.Pattern[str], ...], ...]:
     return tuple(tuple(phrase.pattern for phrase in lexicon.phrases_of(name)) for name in named)
 
 
+_US = re.compile(r"\bU\.?S\b")
+
+
 def _terms_and_other(text: str) -> set[str]:
-    """Terms of a text, and 'other' where it says so, which is no term elsewhere."""
-    return {*terms(text), *(["other"] if _OTHER.search(text) else [])}
+    """Terms of a text, and 'other' where it says so, which is no term elsewhere; of 'U.S.' in full."""
+    return {*terms(_US.sub("United States", text)), *(["other"] if _OTHER.search(text) else [])}
 
 
 def _of_equity_part(row: FilingRow, said: set[str]) -> bool:
@@ -796,6 +858,7 @@ class OpenBook(FactBook):
         chances: probability of each name looked up among the rows, of its worst period.
         said: words of the question by the line that they name.
         units: that the numbers of names must have.
+        beside: rows that those of names are set against.
     """
 
     def __init__(
@@ -813,6 +876,7 @@ class OpenBook(FactBook):
         self.chances: dict[str, float] = {}
         self.said: dict[str, str] = {}
         self.units: dict[str, str] = {}
+        self.beside: dict[str, FilingRow] = {}
         self._apart: dict[str, Fact] = {}
 
     def tell_apart(self, first: str, second: str, period: FiscalPeriod) -> bool:
@@ -893,7 +957,9 @@ class OpenBook(FactBook):
 
         A row that has these words for its label names it plainly, however likely it is.
         """
-        found = self.rows.find(words, period, self._apart.get(words), self.units.get(words))
+        found = self.rows.find(
+            words, period, self._apart.get(words), self.units.get(words), self.beside.get(words)
+        )
         if found is None or (found.probability < least and not _says(found.fact, words)):
             return None
         self.chances[words] = min(found.probability, self.chances.get(words, 1.0))

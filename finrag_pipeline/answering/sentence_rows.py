@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from finrag_pipeline.answering.part_sections import part_sections
-from finrag_pipeline.answering.printed_acronyms import acronyms, spelled_out
 from finrag_pipeline.answering.quantities import SCALES
 from finrag_pipeline.filings.sentences import sentences
 from finrag_pipeline.resolver.lexicon import any_case
 from finrag_pipeline.resolver.periods import NAMES_A_YEAR, AskedPeriod, PeriodSpan, find_periods
 from finrag_pipeline.resolver.tokens import one_line
-from finrag_pipeline.statements.filed_facts import WEEK, FilingInfo, read_info
-from finrag_pipeline.statements.filing_rows import FilingRow, FilingRows, RowValue
+from finrag_pipeline.statements.filed_facts import WEEK, FilingInfo
+from finrag_pipeline.statements.filing_rows import FilingRow, RowValue
 from finrag_pipeline.tables.fiscal_calendar import shift_quarters
 
 NO_TABLE = -1
@@ -308,25 +305,3 @@ def _label(
             words.pop()
         parts.append(" ".join(words[:_MOST_WORDS]))
     return " ".join(part for part in parts if part)
-
-
-class PrintedRows(FilingRows):
-    """Rows of tables, and what sentences tell, of the filings of a lake that have tables.
-
-    They know the part of the company that their section is about, and have names in place of acronyms.
-    """
-
-    def _read(self, filing: str) -> list[FilingRow]:
-        only = {"filing": filing}
-        pages = self._lake.read("filing_pages", only, ["page", "text"])
-        texts = [(page, text or "") for page, text in zip(*pages.to_pydict().values(), strict=True)]
-        tables = self._tables(filing)
-        cells: defaultdict[int, set[str]] = defaultdict(set)
-        for page, text in zip(tables["page"].to_pylist(), tables["text"].to_pylist(), strict=True):
-            cells[page].add(text.strip())
-        info = read_info(self._lake.read("filings", only).to_pylist()[0])
-        rows = self._rows_of(filing, tables)
-        sections = part_sections(rows, texts, cells)
-        parts = (sections.get((row.page, row.table)) for row in rows)
-        rows = [replace(row, section=part) if part else row for row, part in zip(rows, parts, strict=True)]
-        return list(spelled_out([*rows, *sentence_rows(texts, info)], acronyms(text for _, text in texts)))

@@ -24,6 +24,7 @@ PERIOD_DAYS = "period_days"
 """In formulas, the number of days of the period: 365 for a year."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
+_LETTERS = re.compile(r"[a-z]{3,}")
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,12 @@ class Lexicon:
     def phrases_of(self, name: str) -> list[Phrase]:
         """Phrases that mean a line or formula, in the order of the file."""
         return [phrase for phrase in self.phrases if phrase.name == name]
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Words of all labels and phrases, in lower case."""
+        texts = (*self.by_label, *(phrase.text for phrase in self.phrases))
+        return frozenset(word for text in texts for word in _LETTERS.findall(text))
 
     def unit_of(self, name: str) -> str | None:
         """Unit that a formula is answered in; None for a line or an unknown name."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -81,8 +81,10 @@ class QuestionPlan:
         names: what a row must say: words with capital letters that are neither company nor period, such as
             products, segments and places, what a quantity is counted per, and words that make a known line
             another, such as 'organic revenue'.
-        openers: words with a capital that begin a sentence; they may be such names.
+        openers: words with a capital that begin a sentence or belong to no measure; they may be such names.
         segments: those of the names that stand before 'segment' or 'division', be they everyday words.
+        read_as: what words of the question were read as, for people.
+        unread: runs of words that belong to no measure, as the question was read, and may name something.
     """
 
     operation: Operation
@@ -114,6 +116,8 @@ class QuestionPlan:
     names: tuple[str, ...] = ()
     openers: tuple[str, ...] = ()
     segments: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+    read_as: tuple[str, ...] = ()
     asked: str = ""
 
 
@@ -233,11 +237,12 @@ def read_plan(
         label: printed, in lower case, that the question says word for word; '' for none.
         line: label of the line or formula that it asks for, in words of its own; '' where these tell.
     """
-    text = _reworded(question)
+    companies = tuple(companies)
+    text = _reworded(question, companies)
     if ASKS_FOR_TEXT.search(text) or _ARITHMETIC.search(text):
         return None
-    companies = tuple(companies)
-    reading = read_question(_reworded(whole or question), companies).as_meant()
+    reading = read_question(_reworded(whole or question, companies), companies).as_meant()
+    unread = reading.unread
     if whole and whole != question:  # 'over the last eight quarters' is read already
         reading = reading.keeping(text)
     rest = reading.keeping(read_directives(text)[1])  # 'by the cash flow statement' names nothing
@@ -247,7 +252,12 @@ def read_plan(
         reading = reading.asking_for(line)
     elif label:
         reading = reading.with_label(label)
-    return _Planner(text, companies, known, reading, line).plan()
+    plan = _Planner(text, companies, known, reading, line).plan()
+    if plan is None:
+        return None
+    said = " ".join(unread).split()
+    capitals = (word for word in said if word[:1].isupper() and word.isalpha() and word not in plan.names)
+    return replace(plan, unread=unread, openers=tuple(dict.fromkeys((*plan.openers, *capitals))))
 
 
 _ASIDE = any_case(
@@ -257,12 +267,26 @@ _ASIDE = any_case(
 _SLASHED = re.compile(r"(?<=\b)([^\W\d_]{3,})/([^\W\d_]{3,})\b")
 
 
-def _reworded(question: str) -> str:
+_OF_PLACE = re.compile(r"\b[A-Z][a-z]{3,}(?:n|ese)\b")
+
+
+def _place(word: re.Match[str]) -> str:
+    """The place that a word such as 'European' is made of; the word where it is made of none."""
+    stems = (word[0].removesuffix(end) for end in ("", "n", "an", "ian", "ese"))
+    places = (f"{stem}{end}" for stem in stems for end in ("", "a", "o", "y") if f"{stem}{end}" != word[0])
+    return next((place for place in places if place.lower() in PLACES), word[0])
+
+
+def _reworded(question: str, companies: Collection[str] = ()) -> str:
     """A question in plain characters and on one line, without what it only remarks.
 
-    'China/Hong Kong' are places together, and no ratio.
+    'China/Hong Kong' are places together, and no ratio; 'European sales' are looked up as those of Europe.
     """
     text = STATE.sub("give", _ASIDE.sub("", one_line(question[:MOST_CHARACTERS])))
+    named = "|".join(map(re.escape, sorted(filter(None, companies), key=len, reverse=True)))
+    parts = re.split(f"({named})", text, flags=re.IGNORECASE) if named else [text]
+    parts[::2] = [_OF_PLACE.sub(_place, part) for part in parts[::2]]
+    text = "".join(parts)
     return _SLASHED.sub(lambda two: " and ".join(two.groups()) if two[1].lower() in PLACES else two[0], text)
 
 

@@ -69,6 +69,8 @@ _OWNED = (f"{COMPANY}'s", f"{ANOTHER}'s")
 """What a word stands behind that belongs to a measure: 'sales of Acme's pumps'."""
 _PRONOUNS = frozenset(("it", "this", "that", "these", "those", "them", "they", "both", "one"))
 """Words for what a sentence before has named."""
+_SPEAKERS = frozenset(("i", "my", "me", "we", "our", "you"))
+"""Words of sentences that tell of people, not of what is asked for."""
 _ARE = frozenset(("is", "are", "was", "were", "be", "been", "has", "have", "had", "does", "if", "that"))
 """Words before a 'there' that is no place."""
 _SHARES = frozenset(
@@ -266,6 +268,22 @@ class Reading:
         """Words of the sentences before the one that asks which may name what that refers to."""
         before = (word for word in self.naming if word.sentence < self._last_asking and not word.kept)
         return text_of([word for word in before if 1 - word.chances[0] >= _LEAST_TOLD])
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Runs of words that may name something and that belong to no measure.
+
+        They stand in sentences that speak of no one.
+        """
+        measure = {word.place for word in self.measure}
+        speaking = {word.sentence for word in self.words if word.text.lower() in _SPEAKERS}
+        words = [w for w in self.naming if w.place not in measure and w.sentence not in speaking]
+        runs: list[list[ReadWord]] = []
+        for word in words:
+            if not runs or word.place - runs[-1][-1].place > 1:
+                runs.append([])
+            runs[-1].append(word)
+        return tuple(map(text_of, runs))
 
     @property
     def naming(self) -> Words:

@@ -85,7 +85,7 @@ _COUNT = re.compile(
     r"^(?:current )?ages?(?: \([^)]*\)| at [\w ,.]+)?$|\bvotes\b(?! per)|\bnon-?votes?\b"
     r"|^(?:total |number of )?(?:persons|people)\b"
     r"|\bnumber of\b|\bhead\s?count\b|^(?:total |full[\s-]time |regular |u\.s\. )*(?:employees"
-    r"|associates)\b(?! [a-z])"
+    r"|associates)\b(?! (?!as of\b|at\b)[a-z])"
     r"|\b(?:stores?|restaurants?|hotels?|clubs|aircraft|countries|locations|warehouses|facilities) (?:open"
     r"|at|opened|closed|operated)\b"
     r"|\bstores$|\b(?:store|unit|club|restaurant|room|branch) counts?\b|\bdeliveries$"

@@ -711,3 +711,36 @@ def test_an_average_over_years_is_of_lines_of_one_name() -> None:
         row(1, ["Toner stocks at cost"], *yearly(70e6, 80e6, 90e6)),
     ]
     assert told("What was Torvex's average change in toner stocks?", rows) == "$3 million"
+
+
+def test_two_numbers_that_are_set_against_each_other_stand_together() -> None:
+    rows = [
+        replace(row(0, ["Tram fares"], value(9e6)), page=7),
+        replace(row(0, ["Tram fares"], value(4e6), value(5e6, column=["Night"])), page=9),
+        replace(row(1, ["Ferry fares"], value(2e6)), page=9),
+        replace(row(2, ["Ferry fares", "Dogs"], value(1e6, column=["Night"])), page=9),
+    ]
+    found = book(rows).pair("tram fares", "ferry fares", YEARS[-1], (None, None))
+    assert found is not None
+    assert [(one.page, one.path, one.columns) for one in found] == [
+        (9, ("Tram fares",), ()),
+        (9, ("Ferry fares",), ()),
+    ]
+    alone, beside = (
+        book(rows).find("tram fares", YEARS[-1], beside=other) for other in (None, in_series(rows)[-2])
+    )
+    assert alone is not None and beside is not None
+    assert beside.fact.page == 9 and beside.probability > alone.probability
+
+
+def test_words_that_no_measure_has_are_looked_up_with_it_where_rows_are_likelier_so() -> None:
+    rows = [
+        row(0, ["Harbour depot", "Fuel"], *yearly(7e6)),
+        row(1, ["Harbour depot", "Crane hire"], *yearly(3e6)),
+    ]
+    plan = read_plan("How much crane hire did Torvex have at its harbour depot in 2023?", ("Torvex",))
+    assert plan is not None
+    plan = replace(plan, measures=("harbour depot",), spoken=(), unread=("crane hire", "quick"))
+    read = OpenBook([], formula_lexicon(), lambda: book(rows))
+    found = PlanReader(read, formula_lexicon(), YEARS[-1]).answer(plan)
+    assert found.inputs[0].fact.value == 3e6

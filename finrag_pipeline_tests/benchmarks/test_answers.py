@@ -52,3 +52,9 @@ def test_questions_are_whole_and_asked_once() -> None:
     assert len({question["id"] for question in questions}) == len(questions) == 283
     assert all(question["question"].strip() and question["kind"] for question in questions)
     assert {("answer" in question) for question in questions} == {True, False}
+
+
+def test_a_year_is_told_by_its_name() -> None:
+    chosen = made(Derivation("q", "FY2021: $12 million (FY2020 $9 million)", value=12.0, exact=12e6))
+    answers = ({"answer": year, "unit": "year"} for year in (2021, 2020))
+    assert [judge(one, chosen) for one in answers] == ["right", "wrong"]

@@ -521,3 +521,21 @@ def test_an_odd_superlative_leaves_the_direction_in_doubt() -> None:
 
 def test_the_code_of_a_product_is_a_name_wherever_it_stands() -> None:
     assert plan("X-22 percent of Torvex sales, 2023", "Torvex").names == ("X-22",)
+
+
+@pytest.mark.parametrize(
+    ("question", "measures"),
+    [
+        ("What were Torvex's toner sales to European customers in 2023?", ("toner sales Europe customers",)),
+        ("What were Torvex's Mexican toner sales in 2023?", ("Mexico toner sales",)),
+        ("What were Torvex's Norman toner sales in 2023?", ("Norman toner sales",)),
+    ],
+)
+def test_words_made_of_a_place_are_that_place(question: str, measures: tuple[str, ...]) -> None:
+    assert plan(question, "Torvex").measures == measures
+
+
+def test_the_name_of_a_company_keeps_its_place() -> None:
+    assert plan("What were the toner sales of Mexican Toner in 2023?", "Mexican Toner").measures == (
+        "toner sales",
+    )

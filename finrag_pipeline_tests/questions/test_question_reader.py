@@ -171,3 +171,14 @@ def test_a_share_of_a_sum_has_its_terms() -> None:
         "What part of its 2019 toll income did Zoltek spend on buybacks and dividends together?", ("Zoltek",)
     )
     assert plan is not None and plan.operation == "ratio" and "plus" in plan.measures[0]
+
+
+def test_words_of_no_measure_are_told_in_runs_unless_a_sentence_speaks_of_people() -> None:
+    reading = read_question(
+        "My boss likes trams. Zoltek, the depot by the sea: sales of tickets in 2019?", ("Zoltek",)
+    )
+    measure = {word.text for word in reading.as_meant().measure}
+    unread = reading.as_meant().unread
+    assert "tickets" in measure
+    assert not {*" ".join(unread).split()} & ({"boss", "trams", "Zoltek", "2019"} | measure)
+    assert {*" ".join((*unread, *measure)).split()} >= {"depot", "sea", "sales"}

@@ -23,6 +23,7 @@ from finrag_pipeline.tables.values import parse_value
         ("4.5% notes due 2030", None),
         ("7.125 percent debentures", None),
         ("Number of employees", "count"),
+        ("Employees as of December 31,", "count"),
         ("Employee benefits", None),
         ("Stores at end of year", "count"),
         ("Ratio of earnings to fixed charges", "ratio"),

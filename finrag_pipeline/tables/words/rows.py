@@ -114,6 +114,7 @@ def _gap_limits() -> np.ndarray:
 
 
 _LIMITS = _gap_limits()
+_BEGINS_YEAR = frozenset(("fiscal", "year", "fy"))
 _HEDGES = frozenset(("approximately", "about", "approx."))
 _BULLET = re.compile(
     r"[•●▪■◦○·➢➤❖♦◆–—*-]|\(?[ivxIVX]{1,4}[.)]|\(?[a-zA-Z][.)]|\(?\d{1,2}[.)]|[*†‡¹²³⁴-⁹]{1,3}|\d"
@@ -222,10 +223,16 @@ def segment_lines(page: PageWords, members: np.ndarray) -> list[Line]:
     for number in np.flatnonzero((sizes >= 8) & (textual >= 0.6 * sizes)).tolist():
         start = int(starts[number])
         within = slice(start, start + int(sizes[number]) - 1)
-        usual = float(np.sort(gaps[within])[(int(sizes[number]) - 1) // 2])
+        usual = float(np.sort(gaps[within])[(int(sizes[number]) - 1) // 4])  # between words, not columns
         if usual <= 0.8 * heights[start]:  # else columns, not words, are apart
             inner_limits = limits[within]
             np.maximum(inner_limits, 1.5 * usual, out=inner_limits, where=inner_limits > 0)
+    for word in np.flatnonzero(kinds == YEAR).tolist():
+        if word > 1 and texts[word - 1].lower() in _BEGINS_YEAR:  # after a wider space, of another column
+            space = max(2 * float(gaps[word - 1]), 0.3 * float(heights[word]))
+            limits[word - 2] = min(limits[word - 2], space)
+        if texts[word + 1 : word + 2] == ["%"] and TEXT in kinds[word + 2 : word + 3]:
+            limits[word] = min(limits[word], 0.6 * float(heights[word]))  # '% change' beside a year
     joined = gaps <= limits
     joined[starts[1:] - 1] = False
     cuts = np.concatenate(([0], np.flatnonzero(~joined) + 1))

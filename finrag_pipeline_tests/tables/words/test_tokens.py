@@ -129,3 +129,21 @@ def test_a_currency_sign_begins_another_figure_behind_a_footnote_mark() -> None:
         (380, 400, "7"),
     )
     assert _line(*words) == ["Cash", "$ 8,399 (a)", "$ 7"]
+
+
+def test_periods_of_two_columns_that_stand_close_are_two_headers() -> None:
+    words, x = [], 50.0
+    for word, gap in zip(
+        ["FISCAL", "2031", "FISCAL", "2030", "%", "CHANGE"], (1.8, 5.0, 1.8, 9.0, 1.8, 0), strict=True
+    ):
+        words.append((x, x + 5 * len(word), word))
+        x += 5 * len(word) + gap
+    assert _line(*words) == ["FISCAL 2031", "FISCAL 2030", "% CHANGE"]
+
+
+def test_a_fiscal_year_in_text_begins_nothing() -> None:
+    words, x = [], 50.0
+    for word in ("sales", "of", "fiscal", "2031", "and", "fiscal", "2030"):
+        words.append((x, x + 5 * len(word), word))
+        x += 5 * len(word) + 4.5
+    assert len(_line(*words)) == 1
