@@ -37,6 +37,7 @@ from finrag_pipeline.questions.plan import Operation, QuestionPlan, Verdict
 from finrag_pipeline.questions.question_reader import NAMES_NOTHING
 from finrag_pipeline.questions.token_runs import says_nothing
 from finrag_pipeline.questions.tokens import tokenise_question
+from finrag_pipeline.questions.words import OPERATIONS
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.resolver.lexicon import PLACES, any_case, word_set
 from finrag_pipeline.statements.periods import FiscalPeriod
@@ -312,8 +313,9 @@ class PlanReader:
         rows, said = self._book.rows, {*terms(" ".join(plan.measures))}
         runs: list[list[str]] = [[]]
         for words in plan.unread:
-            kept = [w for w in words.split() if not says_nothing(w.lower()) and said.isdisjoint(terms(w))]
-            runs.append([word for word in kept if rows.tells(word)])
+            new = (word for word in words.split() if said.isdisjoint(terms(word)))
+            naming = (w for w in new if not says_nothing(w.lower()) and w.lower() not in OPERATIONS)
+            runs.append([word for word in naming if rows.tells(word)])
         told = dict.fromkeys((" ".join(max(runs, key=len)), " ".join(itertools.chain(*runs))))
 
         def chance(measures: Sequence[str]) -> float:

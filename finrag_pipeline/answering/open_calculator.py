@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 
 from finrag_pipeline.answering.derivation import Derivation
+from finrag_pipeline.answering.described_parts import describes_part, with_described_part
 from finrag_pipeline.answering.open_answer import PlanReader, derive, known_name
 from finrag_pipeline.answering.part_descriptions import PartDescriptions
 from finrag_pipeline.answering.row_book import Match, OpenBook, RowBook, in_series
@@ -18,9 +19,8 @@ from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
 from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon, Line
 from finrag_pipeline.questions.line_reader import LEAST_LINE, SURE_LINE, disclosures, read_line
 from finrag_pipeline.questions.plan import Operation, QuestionPlan, read_plan, share_words
-from finrag_pipeline.questions.question_reader import naming_words, question_reader
+from finrag_pipeline.questions.question_reader import question_reader
 from finrag_pipeline.questions.series import SeriesAsked
-from finrag_pipeline.questions.token_runs import says_nothing
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.resolver.lexicon import any_case
 from finrag_pipeline.resolver.resolver import Resolution, Resolver
@@ -62,12 +62,7 @@ _DAYS_OFF = 8
 LEAST_FORMULA = 0.7
 """Least probability of a formula that is asked for, where the words name what it is made of."""
 
-LEAST_PART = 0.8
-"""Least probability of the part of a company that words describe."""
-
 _OF_A_PART = any_case(r"\b(?:segments?|divisions?|arm)\b")
-_PART = any_case(r"\b(?:segments?|divisions?|arms?|wings?|units?|business(?:es)?|sides?|operations)\b")
-"""What a part that words describe is called."""
 
 LEAST_NUMBER = 0.25
 """Least probability that a question asks for a number."""
@@ -312,57 +307,12 @@ class OpenCalculator:
         if best.fiscal_year is None:
             raise Abstention(AbstentionKind.UNKNOWN_PERIOD, "the question names no period")
         plan, default = _with_periods(plan, infos)
-        plan = self._with_described_part(plan, best)
+        if self._parts is not None and describes_part(plan):
+            plan = with_described_part(plan, self._parts(best.filing), self._quantity_stems)
         book = self._book(plan, infos)
         if several and len(plan.periods) > 1:  # each company has its own year-end
             plan = replace(plan, periods=tuple(filter(book.shows, plan.periods)) or plan.periods)
         return PlanReader(book, self._lexicon, default).answer(plan)
-
-    def _with_described_part(self, plan: QuestionPlan, info: FilingInfo) -> QuestionPlan:
-        """A plan that names the part of the company which its words describe by what it does."""
-        if self._parts is None or plan.one_of is not None or not _PART.search(plan.asked):
-            return plan
-        parts = self._parts(info.filing)
-        named = parts.named_in(terms(plan.asked))
-        words = (word for word in naming_words(plan.asked).split() if not _PART.fullmatch(word))
-        told = terms(" ".join(word for word in words if not says_nothing(word.lower())))
-        found = parts.described([stem for stem in told if stem not in self._quantity_stems])
-        if found is None or found.chance < LEAST_PART or named not in ((), (found.name,)):
-            return plan
-
-        def describes(word: str) -> bool:
-            return _PART.fullmatch(word) is not None or not found.stems.isdisjoint(terms(word))
-
-        def rest(text: str) -> str:
-            words = [word for word in text.split() if word != "plus"]
-            gone = list(map(describes, words))
-            for at in range(1, len(words) - 1):  # 'with phones and tablets' describes by both
-                if words[at] == "and" and (gone[at - 1] or gone[at + 1]):
-                    gone[at - 1 : at + 2] = [
-                        lost or self._quantity_stems.isdisjoint(terms(word))
-                        for lost, word in zip(gone[at - 1 : at + 2], words[at - 1 : at + 2], strict=True)
-                    ]
-            return " ".join(word for word, lost in zip(words, gone, strict=True) if not lost)
-
-        each = [any(map(describes, measure.split())) for measure in plan.measures]
-        if plan.operation is Operation.RATIO and each[-1]:  # what is a share of a part lies within it
-            each = [True] * len(each)
-        measures = tuple(
-            f"{rest(measure)} {found.name}".strip() if own or not any(each) else measure
-            for measure, own in zip(plan.measures, each, strict=True)
-        )
-        return replace(
-            plan,
-            measures=measures,
-            spoken=(),
-            meant=(),
-            names=(*(name for name in plan.names if not describes(name)), found.name),
-            openers=tuple(name for name in plan.openers if not describes(name)),
-            unread=tuple(filter(None, map(rest, plan.unread))),
-            asked=f"{rest(plan.asked)} {found.name}",
-            measure_chance=found.chance,
-            read_as=(f"the part of the company that is described is read as '{found.name}'",),
-        )
 
     @cached_property
     def _quantity_stems(self) -> frozenset[str]:

@@ -77,6 +77,7 @@ class PartDescriptions:
         self.names = _listed(rows, listing)
         self._of: dict[str, Counter[str]] = {name: Counter() for name in self.names}
         self._told: Counter[str] = Counter()
+        self._stems = {name: frozenset(terms(name)) for name in self.names}
         if len(self.names) < 2:
             return
         found = {name: _pattern(name) for name in self.names}
@@ -95,9 +96,10 @@ class PartDescriptions:
         self._told[name] += 1
 
     def named_in(self, stems: Collection[str]) -> tuple[str, ...]:
-        """Parts whose names a question says, by the stems of its words."""
+        """Parts whose names words say, by their stems; of names within each other the longest."""
         said = set(stems)
-        return tuple(name for name in self.names if said.issuperset(terms(name)))
+        found = {name: own for name, own in self._stems.items() if own <= said}
+        return tuple(name for name, own in found.items() if not any(own < other for other in found.values()))
 
     def described(self, stems: Collection[str]) -> Described | None:
         """The part that words describe; None where there are no two, or no word tells one."""
@@ -109,12 +111,15 @@ class PartDescriptions:
             if not self._on[stem]:
                 continue
             rarity = (math.log((self._pages + 1) / (self._on[stem] + 1)) - _COMMON) / (_RARE - _COMMON)
-            rates = {n: (self._of[n][stem] + _SEEN) / (self._told[n] + _UNSEEN) for n in self.names}
+            rates = {
+                name: 1.0 if stem in own else (self._of[name][stem] + _SEEN) / (self._told[name] + _UNSEEN)
+                for name, own in self._stems.items()
+            }
             mean = sum(rates.values()) / len(rates)
             for name, rate in rates.items():
                 ratio = math.log(rate / mean) * max(0.0, min(1.0, rarity))
                 scores[name] += ratio
-                if ratio > _TELLS and self._of[name][stem]:
+                if ratio > _TELLS and (self._of[name][stem] or stem in self._stems[name]):
                     telling[name].add(stem)
         best = max(scores, key=scores.__getitem__)
         chance = 1 / sum(math.exp(score - scores[best]) for score in scores.values())

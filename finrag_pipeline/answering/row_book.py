@@ -275,21 +275,14 @@ class RowBook:
             unit: that it has; None for any.
             beside: a row that it is set against, near which it is likelier to stand.
         """
-        groups: list[list[_Candidate]] = []
         found = self._candidates(words, period, apart, unit)
         if beside is not None:
             near = [replace(one, chance=one.chance * nearness(beside, one.row)) for one in found]
             found = iter(sorted(near, key=lambda one: -one.chance))
-        for one in found:
-            same = next((group for group in groups if _agree(group[0], one)), None)
-            if same is None:
-                groups.append([one])
-            else:
-                same.append(one)
+        groups = _agreeing(found)
         if not groups:
             return None
-        # Tables that print the same numbers speak for each other.
-        groups.sort(key=lambda group: math.prod(1 - one.chance for one in group))
+        groups.sort(key=_doubt)
         chance, label = groups[0][0].chance, _label(groups[0][0].fact)
         # The line of a primary statement is the whole; rows of its name elsewhere are of parts.
         named = set(terms(groups[0][0].fact.label)) - set(terms(label))
@@ -336,13 +329,13 @@ class RowBook:
 
         None where no two rows have numbers of the period that differ.
         """
-        likely = [
-            list(itertools.islice(self._candidates(words, period, None, unit), _MOST_PAIRED))
-            for words, unit in zip((first, second), units, strict=True)
-        ]
+        likely: list[list[tuple[float, _Candidate]]] = []
+        for words, unit in zip((first, second), units, strict=True):
+            found = itertools.islice(self._candidates(words, period, None, unit), _MOST_PAIRED)
+            likely.append([(1 - _doubt(group), one) for group in _agreeing(found) for one in group])
         pairs = [
-            (one.chance * other.chance * nearness(one.row, other.row), one.row, other.row)
-            for one, other in itertools.product(*likely)
+            (chance * other_chance * nearness(one.row, other.row), one.row, other.row)
+            for (chance, one), (other_chance, other) in itertools.product(*likely)
             if not _same(one.fact, other.fact)
         ]
         _, *rows = max(pairs, key=itemgetter(0), default=(0.0,))
@@ -844,6 +837,23 @@ def _agree(one: _Candidate, other: _Candidate) -> bool:
     """Whether two rows print the same numbers in all periods that both show."""
     pairs = [(one.fact, other.fact), *zip(one.together, other.together, strict=True)]
     return all(_same(first, second) for first, second in pairs if first and second)
+
+
+def _agreeing(found: Iterable[_Candidate]) -> list[list[_Candidate]]:
+    """Rows in groups of those that print the same numbers."""
+    groups: list[list[_Candidate]] = []
+    for one in found:
+        same = next((group for group in groups if _agree(group[0], one)), None)
+        if same is None:
+            groups.append([one])
+        else:
+            same.append(one)
+    return groups
+
+
+def _doubt(group: Sequence[_Candidate]) -> float:
+    """Probability that no row of a group is meant: those that print the same numbers bear each other out."""
+    return math.prod(1 - one.chance for one in group)
 
 
 class OpenBook(FactBook):

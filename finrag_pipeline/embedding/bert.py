@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from typing import TYPE_CHECKING
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,8 +22,11 @@ _BLOCKED = np.float32(-1e9)
 _LIMITED = threading.Lock()
 """Held while the linear algebra has one thread: two callers at once would each put back what they met."""
 
-_AT_ONCE = 2
+_AT_ONCE = 4
 """Texts that pass through the layers together: what is made of more does not stay in the cache."""
+
+_LEAST_TOKENS = 24
+"""Of a text that are worth a thread."""
 
 
 @cache
@@ -54,46 +57,68 @@ class Bert:
             mask: 1 for tokens, 0 for padding.
         """
         parts = [slice(start, start + _AT_ONCE) for start in range(0, len(ids), _AT_ONCE)]
-        # A thread for each part; those of the linear algebra would wait for each other in every layer, and
+        threads = min(os.cpu_count() or 1, max(1, ids.shape[1] // _LEAST_TOKENS))
+        # Threads of our own: those of the linear algebra would wait for each other at every product, and
         # keep a core busy for a while after the last.
-        with _LIMITED, _linear_algebra().limit(limits=1, user_api="blas"):
-            if len(parts) == 1:
-                return self._read(ids, types, mask)
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
-                read = pool.map(lambda part: self._read(ids[part], types[part], mask[part]), parts)
-                return np.concatenate(list(read))
+        with (
+            _LIMITED,
+            _linear_algebra().limit(limits=1, user_api="blas"),
+            ThreadPoolExecutor(threads) as pool,
+        ):
+            apply = pool.map if threads > 1 else map
+            read = [self._read(ids[part], types[part], mask[part], threads, apply) for part in parts]
+        return np.concatenate(read)
 
     def of_text(self, ids: Sequence[int]) -> np.ndarray:
         """States of the tokens of one text, shape (tokens, dimensions)."""
         shape = (1, len(ids))
         return self.hidden(np.array([ids]), np.zeros(shape, int), np.ones(shape, int))[0]
 
-    def _read(self, ids: np.ndarray, types: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    def _read(
+        self,
+        ids: np.ndarray,
+        types: np.ndarray,
+        mask: np.ndarray,
+        threads: int,
+        apply: Callable[..., Iterable[Any]],
+    ) -> np.ndarray:
+        """Last hidden states of a few texts; each thread takes a part of the tokens through a layer."""
         w = self._weights
         states = w["embeddings.word_embeddings.weight"][ids]
         states += w["embeddings.position_embeddings.weight"][: ids.shape[1]]
         states += w["embeddings.token_type_embeddings.weight"][types]
         states = self._norm(states, "embeddings.LayerNorm")
         blocked = np.where(mask[:, None, None, :] > 0, np.float32(0), _BLOCKED)
+        parts = np.array_split(states, threads, axis=1)
         for layer in range(self._layers):
-            states = self._layer(states, blocked, f"encoder.layer.{layer}.")
-        return states
+            name = f"encoder.layer.{layer}."
+            attended = zip(*apply(partial(self._keys_and_values, name=name), parts), strict=True)
+            keys, values = (np.concatenate(of, axis=2) for of in attended)
+            parts = list(
+                apply(partial(self._layer, keys=keys, values=values, blocked=blocked, name=name), parts)
+            )
+        return np.concatenate(parts, axis=1)
 
-    def _layer(self, states: np.ndarray, blocked: np.ndarray, name: str) -> np.ndarray:
-        texts, tokens, width = states.shape
-        heads = self._heads
+    def _by_head(self, states: np.ndarray, name: str) -> np.ndarray:
+        """A product of states for each head, shape (texts, heads, tokens, dimensions of a head)."""
+        made = self._linear(states, name)
+        return made.reshape(*states.shape[:2], self._heads, -1).transpose(0, 2, 1, 3)
 
-        def split(part: str) -> np.ndarray:
-            made = self._linear(states, f"{name}attention.self.{part}")
-            return made.reshape(texts, tokens, heads, width // heads).transpose(0, 2, 1, 3)
+    def _keys_and_values(self, states: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
+        key, value = (self._by_head(states, f"{name}attention.self.{part}") for part in ("key", "value"))
+        return key, value
 
-        scores = split("query") @ split("key").transpose(0, 1, 3, 2)
-        scores *= np.float32(1 / math.sqrt(width // heads))
+    def _layer(
+        self, states: np.ndarray, keys: np.ndarray, values: np.ndarray, blocked: np.ndarray, name: str
+    ) -> np.ndarray:
+        """States of tokens after a layer, by the keys and values of all tokens."""
+        scores = self._by_head(states, f"{name}attention.self.query") @ keys.transpose(0, 1, 3, 2)
+        scores *= np.float32(1 / math.sqrt(keys.shape[-1]))
         scores += blocked
         scores -= scores.max(-1, keepdims=True)
         np.exp(scores, out=scores)
         scores /= scores.sum(-1, keepdims=True)
-        mixed = (scores @ split("value")).transpose(0, 2, 1, 3).reshape(texts, tokens, width)
+        mixed = (scores @ values).transpose(0, 2, 1, 3).reshape(states.shape)
         attended = self._linear(mixed, f"{name}attention.output.dense")
         attended += states
         attended = self._norm(attended, f"{name}attention.output.LayerNorm")

@@ -46,6 +46,15 @@ NO_MODIFIERS = word_set(
 )
 """Words beside a quantity that leave it what it is."""
 
+OPERATIONS = word_set(
+    "average mean median simple change changes growth growing compound compounded annualized cagr share "
+    "shares proportion portion fraction part parts times multiple half double percent cent highest lowest "
+    "most least largest smallest biggest bigger larger smaller fewer above below rise rose fall fell drop "
+    "grow shrink increase decrease exceed exceeds beat beats peak more less same difference gap versus "
+    "against compared "
+)
+"""Words for what is done with quantities."""
+
 EXISTENCE = any_case(r"\b(?:any|anything|some|at all)\b")
 """Words of a yes-no question that asks whether there is something at all."""
 
