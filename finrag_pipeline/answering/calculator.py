@@ -143,6 +143,7 @@ class Calculator:
         resolution = self.resolver.resolve(question)
         names = self._company_words(question, resolution)
         asked_as = question
+        question = _under_one_name(question, resolution)
         question, spelled = self._spelled_out(question, resolution, filings, names)
         asked = None if only_pages else read_series(question)
         of_rows = cache(lambda: self._from_rows(question, resolution, filings))
@@ -230,7 +231,8 @@ class Calculator:
 
     def _company_words(self, question: str, resolution: Resolution) -> frozenset[str]:
         """Words of the question that name companies; 'Works' in 'Acme Works' is none where it means Acme."""
-        names = " ".join((*resolution.companies, *resolution.printed_names)).lower()
+        others = (other for other, _ in resolution.other_names)
+        names = " ".join((*resolution.companies, *resolution.printed_names, *others)).lower()
         known = {word.strip(".,'").removesuffix("'s") for word in names.split()}
         run = company_words(plain(question), self.resolver.named_at(question))
         return frozenset(known | {word for word in run if fold(word) in LEGAL})
@@ -529,6 +531,13 @@ def company_words(text: str, places: Iterable[int]) -> set[str]:
             if "'" in word:
                 break
     return words
+
+
+def _under_one_name(question: str, resolution: Resolution) -> str:
+    """A question that calls a company by one of its names alone: 'Acme, once Widget' says Acme twice."""
+    for other, name in resolution.other_names:
+        question = re.sub(rf"(?<!\w){re.escape(other)}(?!\w)", lambda _, name=name: name, question)
+    return question
 
 
 def _printed_rows(lake: Lake) -> PrintedRows:

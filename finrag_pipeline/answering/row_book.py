@@ -594,10 +594,11 @@ class RowBook:
         of_year = info.annual and info.fiscal_quarter is None  # a release of a fourth quarter shows that too
         if of_year and period.quarter and period.length < 12 and not _is_dated(row):
             return None  # a table without periods shows those of its filing
-        for fact in self._facts_of(row, info):
-            if fits(fact, info, period) == 0 and (self._unit is None or fact.unit in ("", self._unit)):
-                return fact
-        return None
+        fitting = (fact for fact in self._facts_of(row, info) if fits(fact, info, period) == 0)
+        shown = [fact for fact in fitting if self._unit is None or fact.unit in ("", self._unit)]
+        if shown and shown[0].months is None:  # of balances within a year that at its end
+            return max(shown, key=lambda fact: fact.period_end)
+        return shown[0] if shown else None
 
     def _facts_of(self, row: FilingRow, info: FilingInfo) -> Sequence[Fact]:
         """The numbers of a row as facts, made once."""

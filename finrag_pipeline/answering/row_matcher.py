@@ -30,7 +30,7 @@ from finrag_pipeline.statements.trees import probabilities
 MODEL_FILE = "row_matcher.safetensors"
 """The shipped model, made by ``python -m benchmarks.row_matcher``."""
 
-MOST_BY_WORDS, MOST_BY_SENSE = 20, 30
+MOST_BY_WORDS, MOST_BY_SENSE = 10, 20
 """Rows that are looked at: those that share most words with a measure, and the likeliest by the dual encoder,
 rows that read alike being one."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from finrag_pipeline.resolver.companies import EQUALLY_SURE, Alias, Names, plain_name
@@ -63,9 +63,18 @@ def find_mentions(question: str, names: Names) -> list[Mention]:
         question: text in plain characters (see :func:`~finrag_pipeline.resolver.tokens.plain`).
         names: companies and aliases of the index.
     """
+    return first_of_each(every_mention(question, names))
+
+
+def every_mention(question: str, names: Names) -> list[Mention]:
+    """All mentions of companies that `find_mentions` chooses from, the surest and then the first in front."""
     reading = _Reading(question, names)
     found = list(reading.exact()) or list(reading.misspelt()) or list(reading.opening())
-    found.sort(key=lambda mention: (-mention.confidence, mention.start, mention.company))
+    return sorted(found, key=lambda mention: (-mention.confidence, mention.start, mention.company))
+
+
+def first_of_each(found: Sequence[Mention]) -> list[Mention]:
+    """The first mention of each company."""
     return list({mention.company: mention for mention in reversed(found)}.values())[::-1]
 
 

@@ -12,9 +12,16 @@ from finrag_pipeline.resolver.companies import Names, read_companies
 from finrag_pipeline.resolver.fit import Facts, Fit, fit, may_fit, read_facts
 from finrag_pipeline.resolver.forms import AskedForm, read_form
 from finrag_pipeline.resolver.lexicon import any_case
-from finrag_pipeline.resolver.mentions import Mention, find_mentions, possible_name, unknown_name
+from finrag_pipeline.resolver.mentions import (
+    Mention,
+    every_mention,
+    find_mentions,
+    first_of_each,
+    possible_name,
+    unknown_name,
+)
 from finrag_pipeline.resolver.periods import AskedPeriod, anchor, read_periods
-from finrag_pipeline.resolver.tokens import one_line, plain_question
+from finrag_pipeline.resolver.tokens import fold, one_line, plain_question
 from finrag_pipeline.storage.lake import Lake
 
 MOST_CANDIDATES = 200
@@ -64,6 +71,7 @@ class Resolution:
         unknown_company: name of a company that seems to be asked about and is not in the index.
         ties: number of filings at the top that fit equally well, where the question names no company.
         printed_names: the companies' names as the question has them, in the order of ``companies``.
+        other_names: further names of these companies in the question, each with the one in ``printed_names``.
     """
 
     question: str
@@ -74,6 +82,7 @@ class Resolution:
     unknown_company: str | None = None
     ties: int = 0
     printed_names: tuple[str, ...] = ()
+    other_names: tuple[tuple[str, str], ...] = ()
 
     def allowed(self, most: int = 3) -> tuple[str, ...] | None:
         """Filings to search, at most ``most``; None for no filter.
@@ -110,7 +119,8 @@ class Resolver:
     def resolve(self, question: str) -> Resolution:
         """Read company, periods and form out of ``question`` and rank the filings; any text will do."""
         text = plain_question(question)
-        mentions = find_mentions(text, self._names)
+        every = every_mention(text, self._names)
+        mentions = first_of_each(every)
         periods, form = read_periods(text, [mention.printed for mention in mentions]), read_form(text)
         if mentions:
             return Resolution(
@@ -120,6 +130,14 @@ class Resolver:
                 form=form.form,
                 filings=self._of_companies(mentions, periods, form),
                 printed_names=tuple(mention.printed for mention in mentions),
+                other_names=tuple(
+                    dict.fromkeys(
+                        (other.printed, mention.printed)
+                        for mention in mentions
+                        for other in every
+                        if other.company == mention.company and fold(other.printed) != fold(mention.printed)
+                    )
+                ),
             )
         unknown = unknown_name(text, self._names)
         ranked, ties = ((), 0) if unknown else self._of_all(periods, form)
