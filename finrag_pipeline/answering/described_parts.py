@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from dataclasses import replace
 
 from finrag_pipeline.answering.part_descriptions import Described, PartDescriptions
@@ -27,7 +26,7 @@ def describes_part(plan: QuestionPlan) -> bool:
 
 
 def with_described_part(
-    plan: QuestionPlan, parts: PartDescriptions, quantities: Collection[str]
+    plan: QuestionPlan, parts: PartDescriptions, quantities: frozenset[str]
 ) -> QuestionPlan:
     """A plan that names the part of the company which its words describe.
 
@@ -125,7 +124,7 @@ def _read_as(plan: QuestionPlan, read: list[_Rewriting], measures: tuple[str, ..
     )
 
 
-def _of(text: str, parts: PartDescriptions, quantities: Collection[str]) -> Described | None:
+def _of(text: str, parts: PartDescriptions, quantities: frozenset[str]) -> Described | None:
     """The part that words name, or describe surely; None where they do neither, or name several."""
     if not _PART.search(text):
         return None
@@ -145,7 +144,7 @@ def _of(text: str, parts: PartDescriptions, quantities: Collection[str]) -> Desc
 class _Rewriting:
     """Texts with the name of a part in place of what describes it; as they are where there is none."""
 
-    def __init__(self, found: Described | None, quantities: Collection[str]) -> None:
+    def __init__(self, found: Described | None, quantities: frozenset[str]) -> None:
         self.name, self.chance = (found.name, found.chance) if found is not None else ("", 1.0)
         self.stems = found.stems if found is not None else frozenset()
         self._quantities = quantities
@@ -165,7 +164,12 @@ class _Rewriting:
             if words[at] == "and" and (gone[at - 1] or gone[at + 1]):
                 for place in range(at - 1, at + 2):
                     gone[place] |= all(stem not in self._quantities for stem in terms(words[place]))
-        return " ".join(word for word, lost in zip(words, gone, strict=True) if not lost)
+        kept = [word for word, lost in zip(words, gone, strict=True) if not lost]
+        return " ".join(kept) if len(kept) == len(words) else " ".join(filter(self._names, kept))
+
+    def _names(self, word: str) -> bool:
+        """Whether a word is no verb of what a part does with a quantity, such as 'earn'."""
+        return not says_nothing(word.lower()) or not self._quantities.isdisjoint(terms(word))
 
     def named(self, text: str) -> str:
         """A text with the name; as it is where nothing describes the part."""

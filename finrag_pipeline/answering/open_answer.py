@@ -101,7 +101,7 @@ _PROFITS = {"gross": "gross profit", "operating": "operating income", "net": "ne
 """What margins are of."""
 
 _PART_OF_YEAR = any_case(
-    r"(?<!a )(?<!one )(?<!each )(?<!every )(?<!per )\b(?:quarter|half)\b(?! of (?:its|the|their|all))"
+    r"(?<!a )(?<!one )(?<!each )(?<!every )(?<!per )\b(?:quarter|half)\b(?!-)(?! of (?:its|the|their|all))"
 )
 _JOIN = any_case(r"(\s+(?:and|plus|\+|&|minus|less)\s+)")
 _DAYS = any_case(r"\b36[0-6](?=[- ]days?\b)")
@@ -361,6 +361,10 @@ class PlanReader:
         inputs = self._calculation.trace.inputs
         printed = (one.line for one in inputs if isinstance(one.fact, PrintedFact))
         labels = {frozenset(terms(_BRACKETS.sub(" ", line))): line for line in printed}  # 'Income (loss)'
+        last = {own: terms(line.rsplit(" > ", 1)[-1]) for own, line in labels.items()}
+        for own in list(labels):  # one that says less of the headings above it is no other
+            if any(own < other and last[own] == last[other] for other in labels):
+                del labels[own]
         if len(labels) > len(named):
             why = f"the filings name it differently: {listed(sorted(labels.values()))}"
             raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)

@@ -19,7 +19,7 @@ from finrag_pipeline.filings.cover_text import find_dates, squeeze
 from finrag_pipeline.questions.formula_lexicon import Lexicon, Line, formula_lexicon
 from finrag_pipeline.questions.question_reader import naming_words, question_reader
 from finrag_pipeline.rankers.page_ranker.terms import terms
-from finrag_pipeline.resolver.lexicon import PLACES, any_case
+from finrag_pipeline.resolver.lexicon import PLACES, any_case, with_places
 from finrag_pipeline.statements.concepts import normal_label
 from finrag_pipeline.statements.filed_facts import Fact, FilingInfo
 from finrag_pipeline.statements.filing_rows import FilingRow, RowValue
@@ -38,6 +38,9 @@ _SURELY = 0.9
 _UNSAID = 0.6
 _PLAINLY = 0.5
 _MOSTLY = 0.4
+_AS_LABELLED = 0.8
+"""Least probability of a row by the label that what is meant has in print."""
+
 _KIND_OF_PART = any_case(
     r"segment|business|division|unit|product|service|brand|categor|line|channel|customer|group|part|"
     r"source|type|kind|class|operation|compan|subsidiar|\b(?:ones?|them|these|those)\b"
@@ -285,7 +288,7 @@ class RowBook:
         groups.sort(key=_doubt)
         chance, label = groups[0][0].chance, _label(groups[0][0].fact)
         # The line of a primary statement is the whole; rows of its name elsewhere are of parts.
-        named = set(terms(groups[0][0].fact.label)) - set(terms(label))
+        named = set(terms(with_places(groups[0][0].fact.label))) - set(terms(label))
         wholes = (
             group
             for group in groups
@@ -490,6 +493,10 @@ class RowBook:
         if not places:
             return chances
         chances[places] = self._match(words, rows, self.asked_as.get(words, self._question))
+        if words in self.asked_as:  # a label, as it is printed
+            label = normal_label(words)
+            same = [at for at, row in zip(places, rows, strict=True) if normal_label(row.label) == label]
+            chances[same] = np.maximum(chances[same], _AS_LABELLED)
         texts = self._texts
 
         def lessen(where: Iterable[bool], to: float) -> None:
@@ -815,7 +822,7 @@ def _plain(row: FilingRow) -> str:
     names = (f"{member} {_CAMEL.sub(' ', member)}" for member in members)
     path = (_INCLUDED.sub(r"\1", part) for part in row.path)
     caption = row.caption.split()[:CAPTION_WORDS]  # what prose mentions behind them names no row
-    return " ".join((*path, *row.columns, *caption, *names)).lower()
+    return with_places(" ".join((*path, *row.columns, *caption, *names))).lower()
 
 
 def _same(one: Fact, other: Fact) -> bool:

@@ -23,7 +23,7 @@ from finrag_pipeline.questions.question_reader import (
 from finrag_pipeline.questions.scope import ASKS_FOR_TEXT
 from finrag_pipeline.questions.tokens import fiscal_period
 from finrag_pipeline.questions.words import EXISTENCE, OF_THAT, STATE
-from finrag_pipeline.resolver.lexicon import ACRONYMS, NUMBERS, PLACES, any_case, word_set
+from finrag_pipeline.resolver.lexicon import ACRONYMS, NUMBERS, PLACES, any_case, as_places, word_set
 from finrag_pipeline.resolver.periods import WHOLE_YEAR, PeriodSpan, find_periods, with_years
 from finrag_pipeline.resolver.tokens import MOST_CHARACTERS, one_line
 from finrag_pipeline.statements.periods import FiscalPeriod
@@ -267,16 +267,6 @@ _ASIDE = any_case(
 _SLASHED = re.compile(r"(?<=\b)([^\W\d_]{3,})/([^\W\d_]{3,})\b")
 
 
-_OF_PLACE = re.compile(r"\b[A-Z][a-z]{3,}(?:n|ese)\b")
-
-
-def _place(word: re.Match[str]) -> str:
-    """The place that a word such as 'European' is made of; the word where it is made of none."""
-    stems = (word[0].removesuffix(end) for end in ("", "n", "an", "ian", "ese"))
-    places = (f"{stem}{end}" for stem in stems for end in ("", "a", "o", "y") if f"{stem}{end}" != word[0])
-    return next((place for place in places if place.lower() in PLACES), word[0])
-
-
 def _reworded(question: str, companies: Collection[str] = ()) -> str:
     """A question in plain characters and on one line, without what it only remarks.
 
@@ -285,7 +275,7 @@ def _reworded(question: str, companies: Collection[str] = ()) -> str:
     text = STATE.sub("give", _ASIDE.sub("", one_line(question[:MOST_CHARACTERS])))
     named = "|".join(map(re.escape, sorted(filter(None, companies), key=len, reverse=True)))
     parts = re.split(f"({named})", text, flags=re.IGNORECASE) if named else [text]
-    parts[::2] = [_OF_PLACE.sub(_place, part) for part in parts[::2]]
+    parts[::2] = map(as_places, parts[::2])
     text = "".join(parts)
     return _SLASHED.sub(lambda two: " and ".join(two.groups()) if two[1].lower() in PLACES else two[0], text)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from functools import lru_cache
 from importlib.resources import files
 
 
@@ -43,6 +44,28 @@ def any_case(pattern: str) -> re.Pattern[str]:
 def words(pattern: str) -> re.Pattern[str]:
     """Compile a pattern that stands alone, between characters that are neither letters nor digits."""
     return any_case(rf"(?<![^\W_])(?:{pattern})(?![^\W_])")
+
+
+_OF_PLACE = re.compile(r"\b[A-Z][a-z]{3,}(?:n|ese)\b")
+
+
+@lru_cache(maxsize=1 << 10)
+def _place_of(word: str) -> str:
+    """The place that a word such as 'European' is made of; the word where it is made of none."""
+    stems = (word.removesuffix(end) for end in ("", "n", "an", "ian", "ese"))
+    places = (f"{stem}{end}" for stem in stems for end in ("", "a", "o", "y") if f"{stem}{end}" != word)
+    return next((place for place in places if place.lower() in PLACES), word)
+
+
+def as_places(text: str) -> str:
+    """A text with the place for each word that is made of one: 'Europe sales' for 'European sales'."""
+    return _OF_PLACE.sub(lambda word: _place_of(word[0]), text)
+
+
+def with_places(text: str) -> str:
+    """A text with the places behind it that words of it are made of: 'Canadian Operations Canada'."""
+    places = (place for word in _OF_PLACE.findall(text) if (place := _place_of(word)) != word)
+    return " ".join((text, *places))
 
 
 FORWARD = words(
