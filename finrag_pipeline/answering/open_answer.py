@@ -585,7 +585,7 @@ class PlanReader:
         An average that no row prints is that with the period before.
         """
         alone = re.sub(r"^average ", "", measure)
-        if alone != measure and not self._known(measure) and not self._prints_average(measure, self._default):
+        if alone != measure and not self._known(measure) and not self._prints_average(measure, self._last):
             return Call("avg", (self._name(alone, spoken),))
         if not self._known(measure) and self._known(spoken):
             measure = spoken
@@ -593,7 +593,8 @@ class PlanReader:
         lines = [self._known(part) for part in parts[::2]]
         if None in lines and (spaced := _JOIN.split(spoken))[1:]:
             parts, lines = spaced, [self._known(part) for part in spaced[::2]]
-        if len(parts) > 1 and self._printed_as_one(measure, parts[::2]):
+        apart = None not in lines or _SIGN.search(measure)  # else it stays one name
+        if len(parts) > 1 and apart and self._printed_as_one(measure, parts[::2]):
             return Name(measure)
         if any(line is None for line in lines):
             parts = _SIGN.split(measure)
@@ -658,7 +659,7 @@ class PlanReader:
 
         As 'Short-term borrowings and current portion of long-term debt' is.
         """
-        whole, *each = (self._book.rows.find(words, self._default) for words in (measure, *parts))
+        whole, *each = (self._book.rows.find(words, self._last) for words in (measure, *parts))
         if whole is not None and set(terms(measure)) <= set(terms(whole.fact.label)):
             return True
         places = [(one.fact.filing, one.fact.page, one.fact.row) for one in each if one is not None]
@@ -672,7 +673,7 @@ class PlanReader:
         if any(_sign_of(joint) == "-" for joint in parts[1::2]):
             return None
         whole = " ".join(parts[::2])
-        found = (self._book.rows.find(words, self._default) for words in (whole, *parts[::2]))
+        found = (self._book.rows.find(words, self._last) for words in (whole, *parts[::2]))
         chances = [one.probability if one else 0.0 for one in found]
         return whole if chances[0] > min(chances[1:]) else None
 

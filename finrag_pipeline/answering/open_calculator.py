@@ -307,12 +307,17 @@ class OpenCalculator:
         if best.fiscal_year is None:
             raise Abstention(AbstentionKind.UNKNOWN_PERIOD, "the question names no period")
         plan, default = _with_periods(plan, infos)
-        if self._parts is not None and describes_part(plan):
-            plan = with_described_part(plan, self._parts(best.filing), self._quantity_stems)
+        plan = self._with_described_part(plan, best)
         book = self._book(plan, infos)
         if several and len(plan.periods) > 1:  # each company has its own year-end
             plan = replace(plan, periods=tuple(filter(book.shows, plan.periods)) or plan.periods)
         return PlanReader(book, self._lexicon, default).answer(plan)
+
+    def _with_described_part(self, plan: QuestionPlan, info: FilingInfo) -> QuestionPlan:
+        """A plan that names the part of the company which its words describe by what it does."""
+        if self._parts is None or not describes_part(plan):
+            return plan
+        return with_described_part(plan, self._parts(info.filing), self._quantity_stems)
 
     @cached_property
     def _quantity_stems(self) -> frozenset[str]:
@@ -358,9 +363,10 @@ class OpenCalculator:
                 continue
             own = plan.of_company.get(company)
             asked, default = _with_periods(replace(plan, periods=own) if own else plan, infos)
+            asked = self._with_described_part(asked, infos[0])
             book = self._row_book(infos, tuple(asked.names), asked.periods, asked.unit, asked.asked)
             last = asked.periods[-1] if asked.periods else default
-            said = (*plan.measures, *plan.meant[:1])
+            said = (*asked.measures, *asked.meant[:1])
             rankings += [book.closest(words, last) for words in self._looked_for(said)]
         turns = itertools.zip_longest(*rankings)
         return _once(row for turn in turns for row in turn if row is not None)
