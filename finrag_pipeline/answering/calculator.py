@@ -231,8 +231,7 @@ class Calculator:
 
     def _company_words(self, question: str, resolution: Resolution) -> frozenset[str]:
         """Words of the question that name companies; 'Works' in 'Acme Works' is none where it means Acme."""
-        others = (other for other, _ in resolution.other_names)
-        names = " ".join((*resolution.companies, *resolution.printed_names, *others)).lower()
+        names = " ".join((*resolution.companies, *resolution.printed_names)).lower()
         known = {word.strip(".,'").removesuffix("'s") for word in names.split()}
         run = company_words(plain(question), self.resolver.named_at(question))
         return frozenset(known | {word for word in run if fold(word) in LEGAL})
@@ -534,9 +533,13 @@ def company_words(text: str, places: Iterable[int]) -> set[str]:
 
 
 def _under_one_name(question: str, resolution: Resolution) -> str:
-    """A question that calls a company by one of its names alone: 'Acme, once Widget' says Acme twice."""
+    """A question that calls a company by one of its names alone: 'Acme, once Widget' says Acme twice.
+
+    Names that share a word are left: 'Acme Paper' may be a part of Acme.
+    """
     for other, name in resolution.other_names:
-        question = re.sub(rf"(?<!\w){re.escape(other)}(?!\w)", lambda _, name=name: name, question)
+        if {*other.lower().split()}.isdisjoint(name.lower().split()):
+            question = re.sub(rf"(?<!\w){re.escape(other)}(?!\w)", lambda _, name=name: name, question)
     return question
 
 

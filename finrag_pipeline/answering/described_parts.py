@@ -37,7 +37,7 @@ def with_described_part(
         parts: of the filing that is asked about.
         quantities: stems of words that name quantities, which describe no part.
     """
-    if (compared := _compared(plan, parts)) is not None:
+    if (compared := _compared(plan, parts, quantities)) is not None:
         return compared
     measures = [_Rewriting(_of(measure, parts, quantities), quantities) for measure in plan.measures]
     if len({one.name for one in measures} - {""}) > 1:
@@ -60,7 +60,7 @@ def with_described_part(
     return _read_as(plan, [found], words)
 
 
-def _compared(plan: QuestionPlan, parts: PartDescriptions) -> QuestionPlan | None:
+def _compared(plan: QuestionPlan, parts: PartDescriptions, quantities: frozenset[str]) -> QuestionPlan | None:
     """A plan that compares the two parts that a question names, each with its own measure; else None.
 
     'Did the Garden segment earn more than the Tools segment?' asks for two numbers.
@@ -76,11 +76,12 @@ def _compared(plan: QuestionPlan, parts: PartDescriptions) -> QuestionPlan | Non
         (one,) = min(own, key=len)
         other = next(name for name in named if name != one)
         first, second = plan.measures
-        words = (first, _without(second, one)) if len(own[0]) == 1 else (_without(first, one), second)
+        alone = frozenset(terms(one)) - quantities
+        words = (first, _without(second, alone)) if len(own[0]) == 1 else (_without(first, alone), second)
         return replace(plan, measures=words, spoken=(), names=tuple(dict.fromkeys((*plan.names, one, other))))
     if not plan.yes_no or len(plan.measures) != 1 or len(plan.periods) > 1:
         return None
-    rest = _without(_without(plan.measures[0], names[0]), names[1])
+    rest = _without(plan.measures[0], frozenset(terms(" ".join(names))) - quantities)
     less = plan.verdict in (Verdict.FALL, Verdict.LESS, Verdict.NEGATIVE)
     return replace(
         plan,
@@ -93,11 +94,10 @@ def _compared(plan: QuestionPlan, parts: PartDescriptions) -> QuestionPlan | Non
     )
 
 
-def _without(text: str, name: str) -> str:
-    """A text without a name and what parts are called."""
-    own = set(terms(name))
+def _without(text: str, stems: frozenset[str]) -> str:
+    """A text without words of some stems and what parts are called."""
     return " ".join(
-        word for word in text.split() if own.isdisjoint(terms(word)) and not _PART.fullmatch(word)
+        word for word in text.split() if stems.isdisjoint(terms(word)) and not _PART.fullmatch(word)
     )
 
 

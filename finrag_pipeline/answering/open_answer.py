@@ -379,7 +379,8 @@ class PlanReader:
             return
         first, second = said
         units = self._book.units
-        pair = self._book.rows.pair(first, second, self._last, (units.get(first), units.get(second)))
+        share = plan.operation is Operation.RATIO and _IS_SHARE.search(plan.asked) is not None
+        pair = self._book.rows.pair(first, second, self._last, (units.get(first), units.get(second)), share)
         if pair is not None and first != second:
             self._book.beside = {first: pair[1], second: pair[0]}
 

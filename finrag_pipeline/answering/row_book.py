@@ -326,11 +326,16 @@ class RowBook:
             yield _Candidate(chance, row, self._order[row.filing], fact, together)
 
     def pair(
-        self, first: str, second: str, period: FiscalPeriod, units: tuple[str | None, str | None]
+        self,
+        first: str,
+        second: str,
+        period: FiscalPeriod,
+        units: tuple[str | None, str | None],
+        share: bool = False,
     ) -> tuple[FilingRow, FilingRow] | None:
         """The rows of two numbers that are set against each other, as they most likely stand together.
 
-        None where no two rows have numbers of the period that differ.
+        None where no two rows have numbers of the period that differ. The second of a ``share`` is the whole.
         """
         likely: list[list[tuple[float, _Candidate]]] = []
         for words, unit in zip((first, second), units, strict=True):
@@ -339,7 +344,7 @@ class RowBook:
         pairs = [
             (chance * other_chance * nearness(one.row, other.row), one.row, other.row)
             for (chance, one), (other_chance, other) in itertools.product(*likely)
-            if not _same(one.fact, other.fact)
+            if not _same(one.fact, other.fact) and not (share and abs(one.fact.value) > abs(other.fact.value))
         ]
         _, *rows = max(pairs, key=itemgetter(0), default=(0.0,))
         return (rows[0], rows[1]) if rows else None
@@ -604,7 +609,7 @@ class RowBook:
         fitting = (fact for fact in self._facts_of(row, info) if fits(fact, info, period) == 0)
         shown = [fact for fact in fitting if self._unit is None or fact.unit in ("", self._unit)]
         if shown and shown[0].months is None:  # of balances within a year that at its end
-            return max(shown, key=lambda fact: fact.period_end)
+            return max(shown, key=lambda fact: fact.period_end or dt.date.min)
         return shown[0] if shown else None
 
     def _facts_of(self, row: FilingRow, info: FilingInfo) -> Sequence[Fact]:
