@@ -20,9 +20,14 @@ _PART = any_case(rf"\b{_CALLED}\b")
 """What a part that words describe is called."""
 
 
+_ALL = any_case(r"\b(?:total|overall|whole|company\w*|consolidated|firm\w*|group\w*|all)\b")
+"""Words for what is no part."""
+
+
 def describes_part(plan: QuestionPlan) -> bool:
-    """Whether a question may describe a part of the company."""
-    return plan.one_of is None and _PART.search(plan.asked) is not None
+    """Whether a question may describe a part of the company, or ask for a share within one."""
+    within = plan.operation is Operation.RATIO and len(plan.measures) > 1 and bool(plan.names)
+    return plan.one_of is None and (within or _PART.search(plan.asked) is not None)
 
 
 def with_described_part(
@@ -39,6 +44,8 @@ def with_described_part(
     """
     if (compared := _compared(plan, parts, quantities)) is not None:
         return compared
+    if (within := _within(plan, parts, quantities)) is not None:
+        return within
     measures = [_Rewriting(_of(measure, parts, quantities), quantities) for measure in plan.measures]
     if len({one.name for one in measures} - {""}) > 1:
         read = [one for one in measures if one.stems]
@@ -92,6 +99,29 @@ def _compared(plan: QuestionPlan, parts: PartDescriptions, quantities: frozenset
         meant=(),
         names=tuple(dict.fromkeys((*plan.names, *names))),
     )
+
+
+def _within(plan: QuestionPlan, parts: PartDescriptions, quantities: frozenset[str]) -> QuestionPlan | None:
+    """A plan of a share within a part that one of its measures names, as both then are of it; else None.
+
+    'What share of the sales of Garden was exports' asks for its exports; 'Garden sales as a share of sales'
+    are set against all.
+    """
+    if plan.operation is not Operation.RATIO or len(plan.measures) != 2 or plan.margin:
+        return None
+    first, second = plan.measures
+    own = [parts.named_in(terms(measure)) for measure in plan.measures]
+    names = {*own[0], *own[1]}
+    if len(names) != 1 or own[0] == own[1]:
+        return None
+    (name,) = names
+    stems = frozenset(terms(name)) - quantities
+    if own[0]:
+        rest = set(terms(naming_words(_without(first, stems))))
+        if rest <= set(terms(second)) or _ALL.search(plan.asked):
+            return None
+    measures = (first, f"{second} {name}") if own[0] else (f"{first} {name}", second)
+    return replace(plan, measures=measures, spoken=(), names=tuple(dict.fromkeys((*plan.names, name))))
 
 
 def _without(text: str, stems: frozenset[str]) -> str:

@@ -224,6 +224,9 @@ class PlanReader:
         self._check_unit(plan, values)
         last = abs(values[-1][1].value)
         told = " ".join(one.fact.label for one in trace.inputs).lower()
+        topic = set(terms(" ".join(plan.topic)))
+        if topic and topic.isdisjoint(terms(" ".join((told, *plan.measures)))):
+            confidence *= _NOTHING  # 'Ketchup, Acme 2021: net sales?' asks for no sales of all
         if any(name not in told for name in self._printed_names):
             confidence *= _NOTHING
         above = plan.operation is Operation.RATIO and not plan.verdict and values[-1][2].unit == "percent"
@@ -904,9 +907,9 @@ def judged(plan: QuestionPlan, quantity: Quantity, worded: Worded, found: OpenAn
         case Verdict.FALL | Verdict.NEGATIVE:
             holds = value < 0
         case Verdict.MORE:
-            holds = value > (plan.threshold or 0)
+            holds = _amount(value, plan, found) > (plan.threshold or 0)
         case Verdict.LESS:
-            holds = value < (plan.threshold if plan.threshold is not None else 0)
+            holds = _amount(value, plan, found) < (plan.threshold if plan.threshold is not None else 0)
         case Verdict.ANY:
             holds = value != 0
         case _:
@@ -915,6 +918,13 @@ def judged(plan: QuestionPlan, quantity: Quantity, worded: Worded, found: OpenAn
         f"{item.fact.label}, {item.period}: {item.fact.printed.strip()}" for item in found.inputs
     )
     return f"{'Yes' if holds else 'No'}. {worded.answer} ({shown})"
+
+
+def _amount(value: float, plan: QuestionPlan, found: OpenAnswer) -> float:
+    """A value that is compared with a threshold; of what is printed as a deduction how much that is."""
+    labels = " ".join(one.fact.label for one in found.inputs)
+    earned = _PROFIT.search(labels) or _LOSS.search(labels) or is_netted(labels)
+    return value if not plan.threshold or len(found.inputs) != 1 or earned else abs(value)
 
 
 def _by_size(
@@ -930,7 +940,10 @@ def _by_size(
 def _larger(plan: QuestionPlan, value: float, worded: Worded, found: OpenAnswer) -> str:
     if len(plan.measures) < 2:
         return worded.answer
-    printed = [item.fact.path[-1].strip(" :") for item in found.inputs if item.fact.path]
+    pieces = [[*dict.fromkeys(item.fact.label.split(" > "))] for item in found.inputs]
+    shared = set.intersection(*map(set, pieces)) if pieces else set()
+    own = ([piece for piece in parts if piece not in shared] for parts in pieces)
+    printed = [parts[-1].strip(" :") for parts in own if parts]
     first, second = printed if len(set(printed)) == len(found.inputs) == 2 else plan.measures[:2]
     larger = first if (value > 0) == (plan.verdict is Verdict.LARGEST) else second
     return f"{larger}, by {worded.answer.removeprefix('-')}"

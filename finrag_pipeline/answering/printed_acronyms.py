@@ -6,8 +6,9 @@ Tables are headed by them, and people ask for the names.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from finrag_pipeline.resolver.lexicon import ACRONYMS
 from finrag_pipeline.statements.filing_rows import FilingRow
@@ -43,18 +44,22 @@ def _name(before: str, initials: Sequence[str]) -> str:
     return ""
 
 
+def speller(names: Mapping[str, str]) -> Callable[[str], str]:
+    """What puts names in place of their acronyms in a text."""
+    if not names:
+        return str
+    short = re.compile(rf"(?<![\w&])(?:{'|'.join(map(re.escape, names))})(?![\w&])")
+    return partial(short.sub, lambda one: names[one[0]])
+
+
 def spelled_out(rows: Iterable[FilingRow], names: Mapping[str, str]) -> Iterator[FilingRow]:
     """Rows whose labels, headings, columns and captions have names in place of their acronyms."""
     if not names:
         yield from rows
         return
-    short = re.compile(rf"(?<![\w&])(?:{'|'.join(map(re.escape, names))})(?![\w&])")
-
-    def with_names(text: str) -> str:
-        return short.sub(lambda one: names[one[0]], text)
-
+    with_names = speller(names)
     for row in rows:
-        if not short.search(row.text):
+        if with_names(row.text) == row.text:
             yield row
             continue
         path, columns = (tuple(map(with_names, parts)) for parts in (row.path, row.columns))

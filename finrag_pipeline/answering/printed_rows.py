@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from finrag_pipeline.answering.part_descriptions import PartDescriptions
 from finrag_pipeline.answering.part_sections import part_sections
-from finrag_pipeline.answering.printed_acronyms import acronyms, spelled_out
+from finrag_pipeline.answering.printed_acronyms import acronyms, spelled_out, speller
 from finrag_pipeline.answering.sentence_rows import sentence_rows
 from finrag_pipeline.statements.filed_facts import read_info
 from finrag_pipeline.statements.filing_rows import FILINGS_KEPT, FilingRow, FilingRows
@@ -27,7 +27,9 @@ class PrintedRows(FilingRows):
 
     def _parts(self, filing: str) -> PartDescriptions:
         """What a filing says of its parts."""
-        return PartDescriptions(self.of(filing), self._pages(filing))
+        pages = self._pages(filing)
+        spell = speller(acronyms(text for _, text in pages))
+        return PartDescriptions(self.of(filing), [(page, spell(text)) for page, text in pages])
 
     def _pages(self, filing: str) -> list[tuple[int, str]]:
         pages = self._lake.read("filing_pages", {"filing": filing}, ["page", "text"])

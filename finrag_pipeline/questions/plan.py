@@ -83,6 +83,7 @@ class QuestionPlan:
             another, such as 'organic revenue'.
         openers: words with a capital that begin a sentence or belong to no measure; they may be such names.
         segments: those of the names that stand before 'segment' or 'division', be they everyday words.
+        topic: words that are told beside the company, before the question, and belong to no measure.
         read_as: what words of the question were read as, for people.
         unread: runs of words that belong to no measure, as the question was read, and may name something.
     """
@@ -117,6 +118,7 @@ class QuestionPlan:
     openers: tuple[str, ...] = ()
     segments: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
+    topic: tuple[str, ...] = ()
     read_as: tuple[str, ...] = ()
     asked: str = ""
 
@@ -242,7 +244,7 @@ def read_plan(
     if ASKS_FOR_TEXT.search(text) or _ARITHMETIC.search(text):
         return None
     reading = read_question(_reworded(whole or question, companies), companies).as_meant()
-    unread = reading.unread
+    unread, topic = reading.unread, reading.topic
     if whole and whole != question:  # 'over the last eight quarters' is read already
         reading = reading.keeping(text)
     rest = reading.keeping(read_directives(text)[1])  # 'by the cash flow statement' names nothing
@@ -257,7 +259,7 @@ def read_plan(
         return None
     said = " ".join(unread).split()
     capitals = (word for word in said if word[:1].isupper() and word.isalpha() and word not in plan.names)
-    return replace(plan, unread=unread, openers=tuple(dict.fromkeys((*plan.openers, *capitals))))
+    return replace(plan, unread=unread, topic=topic, openers=tuple(dict.fromkeys((*plan.openers, *capitals))))
 
 
 _ASIDE = any_case(

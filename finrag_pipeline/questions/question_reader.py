@@ -22,6 +22,8 @@ import numpy as np
 from finrag_pipeline.embedding.bert import adapted_minilm, minilm_tokenizer
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
+from finrag_pipeline.questions.token_runs import says_nothing
+from finrag_pipeline.questions.words import OPERATIONS
 from finrag_pipeline.resolver.lexicon import any_case, word_set
 
 ADAPTER_FILE = "question_reader.safetensors"
@@ -284,6 +286,19 @@ class Reading:
                 runs.append([])
             runs[-1].append(word)
         return tuple(map(text_of, runs))
+
+    @property
+    def topic(self) -> tuple[str, ...]:
+        """Words told with the company before a colon that belong to no measure: 'Pens, Acme 2021: sales?'."""
+        colon = next((word for word in self.words if word.text == ":"), None)
+        before = [word for word in self.words if colon is not None and word.place < colon.place]
+        if colon is None or not any(word.company for word in before):
+            return ()
+        unread = " ".join(self.unread).split()
+        words = (w.text for w in before if w.text in unread and not _PERIOD.fullmatch(w.text))
+        return tuple(
+            w for w in words if w.isalpha() and not says_nothing(w.lower()) and w.lower() not in OPERATIONS
+        )
 
     @property
     def naming(self) -> Words:

@@ -28,14 +28,17 @@ _DAY = any_case(
     rf"\b(?P<month>{_MONTH})\s(?:the\s)?(?P<day>(?:(?:twenty|thirty)[\s-])?(?:{'|'.join(_DAY_OF)}))\b"
     r"(?!\s(?:fiscal\s)?(?:quarter|half))"
 )
+_AMOUNT = any_case(rf"\b(?:{_LAST}|{_ONE})(?=\s(?:million|billion|trillion|per\s?cent)\b)")
 _QUARTER = any_case(rf"\bq[\s-]?(?P<quarter>{'|'.join(list(NUMBERS)[1:5])})\b")
 
 
 def in_digits(question: str) -> str:
-    """A question with digits for years, days of months and quarters in words.
+    """A question with digits for years, days of months, quarters and amounts in words.
 
-    'twenty twenty-one' is 2021, 'July second' is July 2, 'q three' is Q3; other numbers stay words.
+    'twenty twenty-one' is 2021, 'July second' is July 2, 'q three' is Q3, 'two billion' is 2 billion; other
+    numbers stay words.
     """
+    question = _AMOUNT.sub(lambda amount: str(_value(amount[0])), question)
     question = _DAY.sub(lambda day: f"{day['month']} {_value(day['day'])}", question)
     question = _QUARTER.sub(lambda quarter: f"Q{NUMBERS[quarter['quarter'].lower()]}", question)
     return _YEAR.sub(lambda year: str(_year_of(year)), question)

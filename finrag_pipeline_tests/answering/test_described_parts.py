@@ -63,3 +63,18 @@ def test_two_parts_that_one_yes_or_no_names_are_compared(asked: str, verdict: Ve
     first, second = found.measures
     assert "Orchard" in first and "Harbour" not in first
     assert "Harbour Works" in second and "Orchard" not in second
+
+
+@pytest.mark.parametrize(
+    ("question", "whole"),
+    [
+        ("What share of the sales of Torvex's Orchard segment were exports in 2023?", "Orchard"),
+        ("What share of Torvex's sales came from the Orchard segment in 2023?", ""),
+        ("What percentage of the total sales of Torvex were Orchard segment exports in 2023?", ""),
+    ],
+)
+def test_a_share_within_a_part_is_of_that_part(question: str, whole: str) -> None:
+    found = read(question)
+    assert found.operation is Operation.RATIO
+    assert ("Orchard" in found.measures[1]) == bool(whole)
+    assert "Orchard" in found.measures[0]

@@ -744,3 +744,16 @@ def test_words_that_no_measure_has_are_looked_up_with_it_where_rows_are_likelier
     read = OpenBook([], formula_lexicon(), lambda: book(rows))
     found = PlanReader(read, formula_lexicon(), YEARS[-1]).answer(plan)
     assert found.inputs[0].fact.value == 3e6
+
+
+def test_what_the_topic_of_a_question_says_is_asked_for() -> None:
+    rows = [row(0, ["Paper sales"], *yearly(96e6))]
+    assert told("Torvex 2023: paper sales?", rows) == "$96 million"
+    with pytest.raises(Abstention, match="surely"):
+        told("Confetti, Torvex 2023: paper sales?", rows)
+
+
+def test_an_amount_that_is_taken_off_is_compared_by_how_much_it_is() -> None:
+    rows = [row(0, ["Capitalized tram costs"], value(-3e9))]
+    question = "Did Torvex have more than $2 billion of capitalized tram costs in 2023?"
+    assert told(question, rows).startswith("Yes.")

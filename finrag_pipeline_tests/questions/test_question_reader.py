@@ -182,3 +182,19 @@ def test_words_of_no_measure_are_told_in_runs_unless_a_sentence_speaks_of_people
     assert "tickets" in measure
     assert not {*" ".join(unread).split()} & ({"boss", "trams", "Zoltek", "2019"} | measure)
     assert {*" ".join((*unread, *measure)).split()} >= {"depot", "sea", "sales"}
+
+
+@pytest.mark.parametrize(
+    ("question", "topic"),
+    [
+        ("Crayons, Zoltek 2019: net sales?", ("Crayons",)),
+        ("Zoltek 2019, crayons only: net sales?", ("crayons",)),
+        ("Zoltek FY2019: net sales?", ()),
+        ("The crayons are out: what were the net sales of Zoltek in 2019?", ()),
+        ("What were the net sales of Zoltek in 2019?", ()),
+    ],
+)
+def test_what_is_told_with_the_company_before_a_colon_is_the_topic(
+    question: str, topic: tuple[str, ...]
+) -> None:
+    assert read_question(question, ("Zoltek",)).as_meant().topic == topic

@@ -21,6 +21,7 @@ from finrag_pipeline.questions.spoken_numbers import in_digits
         ("nineteen ninety eight and twenty oh five", "1998 and 2005"),
         ("the first six months, twenty stores and eight quarters", "the first six months, twenty stores and eight quarters"),
         ("marketing the second quarter, December fourth quarter", "marketing the second quarter, December fourth quarter"),
+        ("more than two billion, or twenty-five per cent", "more than 2 billion, or 25 per cent"),
         ("may second the motion", "may 2 the motion"),
     ],
 )  # fmt: skip
