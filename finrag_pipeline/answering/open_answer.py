@@ -85,6 +85,9 @@ _UNPRINTED = 0.1
 _PART_UNREAD = 0.3
 """What is left of it where a quarter or half is asked for, and only whole years were read."""
 
+_TOPIC_FITS = 0.6
+"""Part of the probability that rows keep where words of the topic are said too, which so fits them."""
+
 _LEAST_PART = 0.2
 """Least probability of a row that a part and what it is a part of name together."""
 _BRACKETS = re.compile(r"\s*\([^()]*\)")
@@ -129,6 +132,7 @@ class PlanReader:
         self._confidence: list[float] = []
         self._doubt = 1.0
         self._printed_names: list[str] = []
+        self._topic_fits = False
 
     def answer(self, plan: QuestionPlan) -> OpenAnswer:
         """Values of the plan.
@@ -224,7 +228,7 @@ class PlanReader:
         self._check_unit(plan, values)
         last = abs(values[-1][1].value)
         told = " ".join(one.fact.label for one in trace.inputs).lower()
-        topic = set(terms(" ".join(plan.topic)))
+        topic = set() if self._topic_fits else set(terms(" ".join(plan.topic)))
         if topic and topic.isdisjoint(terms(" ".join((told, *plan.measures)))):
             confidence *= _NOTHING  # 'Ketchup, Acme 2021: net sales?' asks for no sales of all
         if any(name not in told for name in self._printed_names):
@@ -327,6 +331,8 @@ class PlanReader:
 
         ways = [plan.measures, *(tuple(f"{more} {one}" for one in plan.measures) for more in told if more)]
         best = max(ways, key=chance) if len(ways) > 1 else ways[0]
+        if plan.topic and ways[-1] is not best and set(plan.topic) <= set(ways[-1][0].split()):
+            self._topic_fits = chance(ways[-1]) > _TOPIC_FITS * chance(best)  # as the caption may say it
         return plan if best is ways[0] else replace(plan, measures=best, spoken=())
 
     def _unit_of(self, whole: str) -> str | None:

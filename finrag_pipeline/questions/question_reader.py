@@ -292,6 +292,11 @@ class Reading:
         """Words told with the company before a colon that belong to no measure: 'Pens, Acme 2021: sales?'."""
         colon = next((word for word in self.words if word.text == ":"), None)
         before = [word for word in self.words if colon is not None and word.place < colon.place]
+        depth = 0
+        for word in list(before):  # what stands in brackets explains the rest
+            depth += {"(": 1, ")": -1}.get(word.text, 0)
+            if depth > 0:
+                before.remove(word)
         if colon is None or not any(word.company for word in before):
             return ()
         unread = " ".join(self.unread).split()
