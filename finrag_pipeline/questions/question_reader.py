@@ -289,21 +289,23 @@ class Reading:
 
     @property
     def topic(self) -> tuple[str, ...]:
-        """Words told with the company before a colon that belong to no measure: 'Pens, Acme 2021: sales?'."""
-        colon = next((word for word in self.words if word.text == ":"), None)
-        before = [word for word in self.words if colon is not None and word.place < colon.place]
+        """Words told beside the company before a colon, of no measure: 'Pens, Acme 2021: sales?'."""
+        ends = [word.place for word in self.words if word.text == ":"]
+        phrases: list[list[ReadWord]] = [[]]
         depth = 0
-        for word in list(before):  # what stands in brackets explains the rest
+        for word in self.words[: ends[0]] if ends else ():
             depth += {"(": 1, ")": -1}.get(word.text, 0)
-            if depth > 0:
-                before.remove(word)
-        if colon is None or not any(word.company for word in before):
+            if word.text == ",":
+                phrases.append([])
+            elif not depth:  # what stands in brackets explains the rest
+                phrases[-1].append(word)
+        beside = [phrase for phrase in phrases if not any(word.company for word in phrase)]
+        if len(beside) == len(phrases):
             return ()
         unread = " ".join(self.unread).split()
-        words = (w.text for w in before if w.text in unread and not _PERIOD.fullmatch(w.text))
-        return tuple(
-            w for w in words if w.isalpha() and not says_nothing(w.lower()) and w.lower() not in OPERATIONS
-        )
+        words = (word.text for phrase in beside for word in phrase if word.text in unread)
+        named = (word for word in words if word.isalpha() and not _PERIOD.fullmatch(word))
+        return tuple(w for w in named if not says_nothing(w.lower()) and w.lower() not in OPERATIONS)
 
     @property
     def naming(self) -> Words:
