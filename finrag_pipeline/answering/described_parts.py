@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import replace
 
@@ -20,6 +21,13 @@ _PART = any_case(rf"\b{_CALLED}\b")
 """What a part that words describe is called."""
 
 
+_BEGINS = any_case(
+    r"acme's|acme|its|their|our|the|an?|of|for|from|at|in|within|inside|by|did|do|does|was|were|is|are|how|what|"
+    r"much|many|[:;?]"
+)
+"""What stands before words that describe a part."""
+_GOES_ON = any_case(r"of|that|which|with|making|selling|for|outside|behind|where|who")
+_MOST_BEFORE, _MOST_BEHIND = 8, 14
 _ALL = any_case(r"\b(?:total|overall|whole|company\w*|consolidated|firm\w*|group\w*|all)\b")
 """Words for what is no part."""
 
@@ -46,6 +54,8 @@ def with_described_part(
         return compared
     if (within := _within(plan, parts, quantities)) is not None:
         return within
+    others = frozenset(terms(plan.asked)) - _describing(plan.asked)
+    quantities |= others  # which are no description
     measures = [_Rewriting(_of(measure, parts, quantities), quantities) for measure in plan.measures]
     if len({one.name for one in measures} - {""}) > 1:
         read = [one for one in measures if one.stems]
@@ -131,6 +141,23 @@ def _without(text: str, stems: frozenset[str]) -> str:
     )
 
 
+def _describing(asked: str) -> frozenset[str]:
+    """Stems of the words around what parts are called, such as 'segment', that may describe one."""
+    words = asked.split()
+    found: list[str] = []
+    for at, word in enumerate(words):
+        if not _PART.fullmatch(word):
+            continue
+        for before in reversed(words[max(0, at - _MOST_BEFORE) : at]):
+            if _BEGINS.fullmatch(before):
+                break
+            found.append(before)
+        behind = words[at + 1 : at + 1 + _MOST_BEHIND]
+        if behind and _GOES_ON.fullmatch(behind[0]):
+            found += itertools.takewhile(lambda one: one not in (":", ";"), behind[1:])
+    return frozenset(terms(" ".join(found)))
+
+
 def _read_as(plan: QuestionPlan, read: list[_Rewriting], measures: tuple[str, ...]) -> QuestionPlan:
     names, openers, unread, asked = plan.names, plan.openers, plan.unread, plan.asked
     chance = plan.measure_chance
@@ -148,6 +175,7 @@ def _read_as(plan: QuestionPlan, read: list[_Rewriting], measures: tuple[str, ..
         names=names,
         openers=openers,
         unread=unread,
+        topic=(),
         asked=asked,
         measure_chance=chance,
         read_as=tuple(f"the part of the company that is described is read as '{one.name}'" for one in read),
@@ -164,7 +192,7 @@ def _of(text: str, parts: PartDescriptions, quantities: frozenset[str]) -> Descr
     if named:
         # 'The Garden tools business' calls Garden so, and says no more of it.
         within = any_case(rf"\b{re.escape(named[0])} (?P<more>[\w-]+(?: [\w-]+)?) {_CALLED}\b").search(text)
-        return Described(named[0], 1.0, frozenset(terms(within["more"]) if within else ()))
+        return Described(named[0], 1.0, frozenset(terms(within["more"]) if within else ()) - quantities)
     words = (word for word in naming_words(text).split() if not _PART.fullmatch(word))
     told = terms(" ".join(word for word in words if not says_nothing(word.lower())))
     found = parts.described([stem for stem in told if stem not in quantities])
@@ -184,7 +212,7 @@ class _Rewriting:
         return bool(self.name) and any(map(self._tells, text.split()))
 
     def _tells(self, word: str) -> bool:
-        return _PART.fullmatch(word) is not None or not self.stems.isdisjoint(terms(word))
+        return _PART.fullmatch(word.removesuffix("'s")) is not None or not self.stems.isdisjoint(terms(word))
 
     def rest(self, text: str) -> str:
         """What a text says besides."""

@@ -85,6 +85,9 @@ _UNPRINTED = 0.1
 _PART_UNREAD = 0.3
 """What is left of it where a quarter or half is asked for, and only whole years were read."""
 
+_LIKELIER = 1.15
+"""How much likelier rows are to be with words that were read as part of no measure, where they are taken."""
+
 _TOPIC_FITS = 0.6
 """Part of the probability that rows keep where words of the topic are said too, which so fits them."""
 
@@ -325,15 +328,24 @@ class PlanReader:
             runs.append([word for word in naming if rows.tells(word)])
         told = dict.fromkeys((" ".join(max(runs, key=len)), " ".join(itertools.chain(*runs))))
 
-        def chance(measures: Sequence[str]) -> float:
-            found = (rows.find(one, self._last) for one in measures)
-            return math.prod(one.probability if one else 0.0 for one in found)
+        def found(measures: Sequence[str]) -> tuple[float, list[str]]:
+            """Probability that all are meant, and the units of their numbers."""
+            each = [rows.find(one, self._last) for one in measures]
+            return math.prod(one.probability if one else 0.0 for one in each), [
+                one.fact.unit if one else "" for one in each
+            ]
 
-        ways = [plan.measures, *(tuple(f"{more} {one}" for one in plan.measures) for more in told if more)]
-        best = max(ways, key=chance) if len(ways) > 1 else ways[0]
-        if plan.topic and ways[-1] is not best and set(plan.topic) <= set(ways[-1][0].split()):
-            self._topic_fits = chance(ways[-1]) > _TOPIC_FITS * chance(best)  # as the caption may say it
-        return plan if best is ways[0] else replace(plan, measures=best, spoken=())
+        chance, units = found(plan.measures)
+        best = plan.measures
+        least = _LIKELIER * chance
+        for more in filter(None, told):
+            measures = tuple(f"{more} {one}" for one in plan.measures)
+            other, others = found(measures)
+            if set(plan.topic) <= set(more.split()):
+                self._topic_fits = other > _TOPIC_FITS * chance  # as the caption may say it
+            if other > least and (others == units or not chance):
+                best, least = measures, other
+        return plan if best is plan.measures else replace(plan, measures=best, spoken=())
 
     def _unit_of(self, whole: str) -> str | None:
         """The unit of what words name, which a share of it has too; None where nothing is."""
@@ -656,6 +668,8 @@ class PlanReader:
         labels = [" ".join((label, *places)) for label in labels]
         rows = self._book.rows
         rows.asked_as.update((label, f"What was the {label}?") for label in labels)
+        if chance >= SURE_LINE:
+            rows.labels.update(labels)
         found = {label: rows.find(label, self._last) for label in (measure, *labels)}
         chances = {label: calibrated(one.probability) for label, one in found.items() if one is not None}
         best = max(chances, key=chances.__getitem__, default=measure)

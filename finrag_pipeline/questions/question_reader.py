@@ -275,11 +275,13 @@ class Reading:
     def unread(self) -> tuple[str, ...]:
         """Runs of words that may name something and that belong to no measure.
 
-        They stand in sentences that speak of no one.
+        They stand in the sentence that asks or in others about the company that speak of no one.
         """
         measure = {word.place for word in self.measure}
         speaking = {word.sentence for word in self.words if word.text.lower() in _SPEAKERS}
-        words = [w for w in self.naming if w.place not in measure and w.sentence not in speaking]
+        about = {word.sentence for word in self.words if word.company} | {self._last_asking}
+        told = about - speaking
+        words = [word for word in self.naming if word.place not in measure and word.sentence in told]
         runs: list[list[ReadWord]] = []
         for word in words:
             if not runs or word.place - runs[-1][-1].place > 1:
