@@ -25,7 +25,7 @@ _LIMITED = threading.Lock()
 _AT_ONCE = 4
 """Texts that pass through the layers together: what is made of more does not stay in the cache."""
 
-_LEAST_TOKENS = 24
+_LEAST_TOKENS = 90
 """Of a text that are worth a thread."""
 
 
