@@ -20,14 +20,17 @@ _CALLED = r"(?:segments?|divisions?|arms?|wings?|units?|business(?:es)?|sides?|o
 _PART = any_case(rf"\b{_CALLED}\b")
 """What a part that words describe is called."""
 
-
 _BEGINS = any_case(
     r"acme's|acme|its|their|our|the|an?|of|for|from|at|in|within|inside|by|did|do|does|was|were|is|are|how|what|"
     r"much|many|[:;?]"
 )
 """What stands before words that describe a part."""
 _GOES_ON = any_case(r"of|that|which|with|making|selling|for|outside|behind|where|who")
+"""What words begin with that describe a part behind what it is called."""
+
 _MOST_BEFORE, _MOST_BEHIND = 8, 14
+"""Words before and behind what a part is called that may describe it."""
+
 _ALL = any_case(r"\b(?:total|overall|whole|company\w*|consolidated|firm\w*|group\w*|all)\b")
 """Words for what is no part."""
 
@@ -59,7 +62,7 @@ def with_described_part(
     measures = [_Rewriting(_of(measure, parts, quantities), quantities) for measure in plan.measures]
     if len({one.name for one in measures} - {""}) > 1:
         read = [one for one in measures if one.stems]
-        if len(measures) > len(set(measures)) or not read or not all(one.name for one in measures):
+        if not read or not all(one.name for one in measures):
             return plan
         words = tuple(one.named(text) for one, text in zip(measures, plan.measures, strict=True))
         return _read_as(plan, read, words)

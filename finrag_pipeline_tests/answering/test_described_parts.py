@@ -13,7 +13,7 @@ QUANTITIES = frozenset(("sale", "profit", "oper", "net", "incom"))
 PARTS = PartDescriptions(ROWS, PAGES)
 
 
-def read(question: str, **given: object) -> QuestionPlan:
+def read(question: str) -> QuestionPlan:
     plan = read_plan(question, ("Torvex",))
     assert plan is not None and describes_part(plan)
     return with_described_part(plan, PARTS, QUANTITIES)
@@ -41,11 +41,7 @@ def test_what_names_or_describes_no_part_stays_as_it_is() -> None:
     ):
         assert read(question) == read_plan(question, ("Torvex",))
     plain = read_plan("What were Torvex's tugboat sales in 2023?", ("Torvex",))
-    assert plan_is_plain(plain)
-
-
-def plan_is_plain(plan: QuestionPlan | None) -> bool:
-    return plan is not None and not describes_part(plan)
+    assert plain is not None and not describes_part(plain)
 
 
 def test_a_share_of_what_a_part_does_lies_within_it() -> None:
