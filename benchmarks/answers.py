@@ -11,6 +11,7 @@ by a browser. ``benchmarks/questions`` says where questions and answers come fro
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -32,6 +33,7 @@ FOLDER = Path(__file__).parent / "questions"
 BUILD = ("answerable_build.jsonl", "unanswerable_build.jsonl")
 
 _ROUNDING = 1e-6
+_FISCAL = re.compile(r"\b(?:fiscal(?: year)?|fy)\s*(?=\d)")
 _SCALES = (1.0, 1e3, 1e6, 1e9)
 
 
@@ -58,12 +60,13 @@ def judge(question: Mapping[str, Any], answer: Answer) -> Outcome:
 
 
 def _holds(wanted: float | str, question: Mapping[str, Any], answer: Answer) -> bool:
-    text = answer.answer.lower()
+    text = _FISCAL.sub("fy", answer.answer.lower())
     if question.get("unit") == "year":
         wanted = str(wanted)
     if isinstance(wanted, str):
         chosen, *_ = text.split("(")  # the others stand in brackets
-        return text.startswith(wanted) if wanted in ("yes", "no") else wanted.lower() in chosen
+        wanted = _FISCAL.sub("fy", wanted.lower())
+        return text.startswith(wanted) if wanted in ("yes", "no") else wanted in chosen
     tolerance = max(question.get("tolerance") or 0.0, _ROUNDING * abs(wanted))
     return any(abs(abs(value) - abs(wanted)) <= tolerance for value in _values(question, answer)) or (
         answer.derivation.abstained and _proof(question) in answer.answer

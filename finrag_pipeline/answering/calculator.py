@@ -30,7 +30,7 @@ from finrag_pipeline.questions.expression import (
     print_expression,
 )
 from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon, formula_lexicon
-from finrag_pipeline.questions.line_reader import SURE_LINE, read_line
+from finrag_pipeline.questions.line_reader import means_another, read_line
 from finrag_pipeline.questions.parser import ParsedQuestion, parse_question
 from finrag_pipeline.questions.question_reader import Form, naming_words, read_question
 from finrag_pipeline.questions.series import SeriesAsked, read_series
@@ -149,6 +149,7 @@ class Calculator:
         of_rows = cache(lambda: self._from_rows(question, resolution, filings))
         try:
             found = self._series(question, resolution, filings, asked) if asked is not None else None
+            asked = asked if found else None
             form = _form(question, resolution) if asked is None else None
             if form is Form.WHICH and " or " in question:
                 raise Abstention(AbstentionKind.NOT_A_CALCULATION, "the question asks which of several")
@@ -310,20 +311,25 @@ class Calculator:
     def _check_meant(
         self, question: str, parsed: ParsedQuestion, resolution: Resolution, companies: Collection[str]
     ) -> None:
-        """Abstain where a question surely asks for another line than a word of it names.
+        """Abstain where a question asks for a part of the company, or surely for another line than it names.
 
         'How much debt was paid back' asks for no balance of debt. Where no other word says anything, no
         model is loaded.
         """
-        named = {*names_in(parsed.expression)} - parsed.definitions.keys()
-        if len(named) != 1 or parsed.also or self._rows is None:
+        if self._rows is None:
             return
         said = " ".join((*self._lexicon.named(question.lower()).values(), *companies)).split()
-        others = (word.lower().removesuffix("'s") for word in naming_words(question).split())
-        if not any(word.isalpha() and word not in said for word in others):
+        others = [word.removesuffix("'s") for word in naming_words(question).split()]
+        others = [word for word in others if word.isalpha() and word.lower() not in said]
+        if any(word[:1].isupper() for word in others) and self.opened.names_part(question, resolution):
+            why = "the question asks for a part of the company"
+            raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
+        named = {*names_in(parsed.expression)} - parsed.definitions.keys()
+        if len(named) != 1 or parsed.also or not others:
             return
-        meant, chance = read_line(question, resolution.printed_names) or ("", 0.0)
-        if chance >= SURE_LINE and meant in self._lexicon.entries and meant not in named:
+        meant, _ = read_line(question, resolution.printed_names) or ("", 0.0)
+        (line,) = named
+        if meant in self._lexicon.entries and means_another(line, question, resolution.printed_names):
             raise Abstention(
                 AbstentionKind.NOT_UNDERSTOOD, "the question asks for a line that it does not name"
             )

@@ -14,7 +14,7 @@ import numpy as np
 from finrag_pipeline.answering.calculate import NOT_SHOWN, Calculation, Quantity, mixes_scales
 from finrag_pipeline.answering.derivation import Derivation, Input, SeriesValue
 from finrag_pipeline.answering.inputs import FoundFact
-from finrag_pipeline.answering.row_book import OpenBook, PrintedFact, is_netted, is_outflow
+from finrag_pipeline.answering.row_book import LEAVES_A_LINE, OpenBook, PrintedFact, is_netted, is_outflow
 from finrag_pipeline.answering.row_matcher import log_odds
 from finrag_pipeline.answering.series import OpenAnswer, adds_up, listed, tell_course, tell_parts
 from finrag_pipeline.answering.wording import Unit, Worded, word_value
@@ -34,12 +34,11 @@ from finrag_pipeline.questions.expression import (
 from finrag_pipeline.questions.formula_lexicon import PERIOD_DAYS, Formula, Lexicon, Line
 from finrag_pipeline.questions.line_reader import LEAST_LINE, SURE_LINE, disclosures, read_line
 from finrag_pipeline.questions.plan import Operation, QuestionPlan, Verdict
-from finrag_pipeline.questions.question_reader import NAMES_NOTHING
 from finrag_pipeline.questions.token_runs import says_nothing
 from finrag_pipeline.questions.tokens import tokenise_question
 from finrag_pipeline.questions.words import OPERATIONS
 from finrag_pipeline.rankers.page_ranker.terms import terms
-from finrag_pipeline.resolver.lexicon import PLACES, any_case, word_set
+from finrag_pipeline.resolver.lexicon import PLACES, any_case
 from finrag_pipeline.statements.periods import FiscalPeriod
 
 LEAST_CONFIDENCE = 0.6
@@ -101,9 +100,15 @@ _YEARS_SHOWN = 5
 
 _ONE = Number(Decimal(1))
 _MARGIN = any_case(
-    r"\b(?:(?P<gross>gross)|(?P<operating>operating|ebit)|(?P<net>net))?\s*(?:profit\s+)?margins?\b"
+    r"\b(?:(?P<gross>gross)|(?P<operating>operating|op\.?|ebit)|(?P<net>net)|(?P<pretax>pre-?tax))?\s*"
+    r"(?:profit\s+)?margins?\b"
 )
-_PROFITS = {"gross": "gross profit", "operating": "operating income", "net": "net income"}
+_PROFITS = {
+    "gross": "gross profit",
+    "operating": "operating income",
+    "net": "net income",
+    "pretax": "income before income taxes",
+}
 """What margins are of."""
 
 _PART_OF_YEAR = any_case(
@@ -114,6 +119,9 @@ _DAYS = any_case(r"\b36[0-6](?=[- ]days?\b)")
 """Days of a year, where a question says how many it has."""
 _TIMES = any_case(r"\btimes\b")
 _RATIO = any_case(r"\bratio\b")
+_WHAT_SHARE = any_case(
+    r"(?:%|\bper ?cent) of\b|\b(?:what|which) (?:percentage|per ?cent|share|proportion|fraction)\b"
+)
 _IS_SHARE = any_case(r"%|\b(?:percent(?:age)?|per cent|pct|share|proportion|portion|fraction|hundred)\b")
 _SIGN = any_case(r"(\s+(?:plus|\+|minus|less)\s+)")
 
@@ -236,6 +244,12 @@ class PlanReader:
             confidence *= _NOTHING  # 'Ketchup, Acme 2021: net sales?' asks for no sales of all
         if any(name not in told for name in self._printed_names):
             confidence *= _NOTHING
+        judged_alone = plan.operation is Operation.VALUE and len(values) == 1
+        if judged_alone and plan.verdict in (Verdict.POSITIVE, Verdict.NEGATIVE):
+            earned = " ".join((told, *plan.measures, *plan.spoken))
+            signed = _PROFIT.search(earned) or _LOSS.search(earned) or is_netted(told) or is_outflow(told)
+            if not signed and all(one.value > 0 for one in trace.inputs):
+                confidence *= _NOTHING  # what is never negative is compared with something unread
         above = plan.operation is Operation.RATIO and not plan.verdict and values[-1][2].unit == "percent"
         if above and last > 1 and not _RATIO.search(plan.asked):
             confidence *= _ABOVE_THE_WHOLE
@@ -302,6 +316,9 @@ class PlanReader:
             return plan
         part, whole = plan.measures
         known = any(map(self._known, (part, *plan.spoken[:1])))
+        lines = self._lexicon.named(part.lower())
+        if lines.keys() - self._lexicon.named(whole.lower()).keys():
+            return plan  # a quantity of its own
         if known or _TIMES.search(plan.asked) or any(map(_SIGN.search, plan.measures)):
             return plan
         said = {*part.lower().split()}
@@ -312,7 +329,10 @@ class PlanReader:
             self._book.units |= dict.fromkeys((part, words), unit)
         alone, both = (rows.find(one, self._last, unit=unit) for one in (part, words))
         least = max(_LEAST_PART, alone.probability if alone is not None else 0.0)
-        if words == part or both is None or both.probability <= least:
+        if words == part or both is None:
+            return plan
+        of_place = {word.lower().replace(".", "") for word in part.split()} <= PLACES
+        if both.probability <= least and not of_place:
             return plan
         return replace(plan, measures=(words, whole), spoken=())
 
@@ -366,10 +386,13 @@ class PlanReader:
 
     def _check_unit(self, plan: QuestionPlan, values: Sequence[tuple[str, Quantity, Worded]]) -> None:
         """Abstain where values are money: it is no percentage, number of days or multiple."""
-        named = self._lexicon.named(plan.asked.lower()) if plan.operation is Operation.VALUE else ()
+        made_of_one = plan.operation in (Operation.VALUE, Operation.SUM, Operation.DIFFERENCE)
+        named = self._lexicon.named(plan.asked.lower()) if made_of_one else ()
         units = map(self._lexicon.unit_of, named)
         asked = plan.directives.unit or next((unit for unit in units if unit in _NO_MONEY), None)
         money = any(quantity.unit.money for _, quantity, _ in values)
+        if money and not plan.yes_no and _WHAT_SHARE.search(plan.asked):
+            asked = "percent"
         if money and asked in _NO_MONEY and plan.verdict in (None, Verdict.LARGEST, Verdict.SMALLEST):
             why = f"the question asks for {asked}, and the row that it names has amounts of money"
             raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
@@ -403,7 +426,7 @@ class PlanReader:
         share = plan.operation is Operation.RATIO and _IS_SHARE.search(plan.asked) is not None
         pair = self._book.rows.pair(first, second, self._last, (units.get(first), units.get(second)), share)
         if pair is not None and first != second:
-            self._book.beside = {first: pair[1], second: pair[0]}
+            self._book.pairs = {first: pair, second: (pair[1], pair[0])}
 
     def _are_apart(self, names: Sequence[Expression]) -> bool:
         """Whether rows of two tables are taken for one quantity of two things, as sales to two groups."""
@@ -421,9 +444,9 @@ class PlanReader:
             return None  # of a sum, or of what is covered so many times, nothing is a part
         rows, period = self._book.rows, plan.periods[-1] if plan.periods else self._default
         found = rows.share(plan.measures[0], plan.measures[1], period, bool(plan.periods))
-        beside = self._book.beside
+        pairs = self._book.pairs
         alone = [
-            None if self._known(words) else rows.find(words, period, beside=beside.get(words))
+            None if self._known(words) else rows.find(words, period, pair=pairs.get(words))
             for words in plan.measures
         ]
         chances = [
@@ -731,7 +754,8 @@ class PlanReader:
         part = " ".join(
             word
             for word in part.split()
-            if word.lower() not in ("profit", "gross", "operating", "net", "gaap", "margin", "margins")
+            if word.lower()
+            not in ("profit", "gross", "operating", "op", "net", "pre-tax", "gaap", "margin", "margins")
         )
         if not part:
             self._confidence.append(_KNOWN)
@@ -778,19 +802,12 @@ def known_name(measure: str, lexicon: Lexicon) -> str | None:
     if len(named) == 2 and "cash" in named and flows:  # 'cash dividends'
         named = flows
     rest = [
-        token for token in tokens if token.kind not in _BETWEEN and token.text.lower() not in _SAYS_NOTHING
+        token for token in tokens if token.kind not in _BETWEEN and token.text.lower() not in LEAVES_A_LINE
     ]
     return named.pop() if len(named) == 1 and not rest else None
 
 
 _BETWEEN = ("METRIC", "AND", "COMMA", "LPAR", "RPAR")
-_SAYS_NOTHING = NAMES_NOTHING | word_set(
-    """
-    gaap balance shareholders stockholders holders owners investors shareholders' stockholders' attributable
-    consolidated overall whole entire companywide outstanding worldwide group earn earned earns
-    """
-)
-"""Words of a measure that leave a known line what it is."""
 
 
 def without_averages(expression: Expression) -> Expression:
@@ -908,6 +925,7 @@ def _apart(inputs: Sequence[Input], operation: Operation) -> Decimal | None:
     return first - second
 
 
+_USES = any_case(r"\b(?:loss(?:es)?|deficit|consum\w+|burn\w*|us(?:e|es|ed|ing)|outflows?)\b")
 _LOSS = any_case(r"\b(?:loss(?:es)?|deficit)\b")
 _PROFIT = any_case(r"\b(?:income|earnings|profit|gains?|surplus)\b")
 
@@ -922,6 +940,10 @@ def judged(plan: QuestionPlan, quantity: Quantity, worded: Worded, found: OpenAn
             # A loss is printed as a negative profit, or as a number of its own.
             of_profit = any(_PROFIT.search(one.fact.label) for one in found.inputs)
             holds = value < 0 or (value > 0 and not of_profit)
+        case Verdict.RISE | Verdict.FALL if _USES.search(plan.asked) and all(
+            item.value < 0 for item in found.inputs
+        ):
+            holds = (value < 0) is (plan.verdict is Verdict.RISE)  # more cash used, a larger loss
         case Verdict.RISE | Verdict.POSITIVE:
             holds = value > 0
         case Verdict.FALL | Verdict.NEGATIVE:

@@ -17,7 +17,13 @@ from finrag_pipeline.answering.series import OpenAnswer
 from finrag_pipeline.questions.abbreviations import Abbreviations, has_vowel
 from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
 from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon, Line
-from finrag_pipeline.questions.line_reader import LEAST_LINE, SURE_LINE, disclosures, read_line
+from finrag_pipeline.questions.line_reader import (
+    LEAST_LINE,
+    SURE_LINE,
+    disclosures,
+    means_another,
+    read_line,
+)
 from finrag_pipeline.questions.plan import Operation, QuestionPlan, read_plan, share_words
 from finrag_pipeline.questions.question_reader import question_reader
 from finrag_pipeline.questions.series import SeriesAsked
@@ -189,17 +195,26 @@ class OpenCalculator:
             if plan and len(plan.measures) == 1 and not self._knows(plan.measures[0]):
                 unit = None if chance >= SURE_LINE else plan.unit  # 'how many orders' may be in dollars
                 plan = replace(plan, meant=labels, meant_chance=chance, unit=unit)
-        elif (entry := self._lexicon.entries.get(name)) and self._asks_for(entry, chance, plan):
+        elif (entry := self._lexicon.entries.get(name)) and self._asks_for(
+            entry, chance, plan, lambda named: means_another(named, question, names)
+        ):
             line = read_plan(left, names, self._knows, question, line=entry.label)
             line = _of_change(line) if line and _CHANGE.search(entry.label) else line
             spoken = plan.measures if plan and len(plan.measures) == 1 else ()
             plan = replace(line, measure_chance=chance, spoken=spoken) if line else plan
         return _over_time(plan) if asked and plan else plan
 
-    def _asks_for(self, entry: Line | Formula, chance: float, plan: QuestionPlan | None) -> bool:
+    def _asks_for(
+        self,
+        entry: Line | Formula,
+        chance: float,
+        plan: QuestionPlan | None,
+        another: Callable[[str], bool],
+    ) -> bool:
         """Whether a question asks for a line or formula in words of its own.
 
-        Not where its words name a quantity, or something of a part of the company.
+        Not where its words name a quantity, unless ``another`` than that is meant, or something of a part of
+        the company.
         """
         if plan is None:
             return True
@@ -209,8 +224,8 @@ class OpenCalculator:
             return False
         known = [known_name(one, self._lexicon) for one in plan.measures]
         if None not in known:
-            another = len(known) == 1 and chance >= SURE_LINE and known[0] != entry.name
-            return another or self._is_made_of(entry, known, chance)
+            named = known[0] if len(known) == 1 else None
+            return (named is not None and another(named)) or self._is_made_of(entry, known, chance)
         if len(known) == 1 or isinstance(entry, Line):
             return True
         read = [name or self._read_measure(one) for name, one in zip(known, plan.measures, strict=True)]
@@ -344,6 +359,18 @@ class OpenCalculator:
     ) -> RowBook:
         read = [(info, self._rows(info.filing)) for info in infos]
         return RowBook(read, self._match, names, together, unit, asked)
+
+    def names_part(self, question: str, resolution: Resolution) -> bool:
+        """Whether a question has a name, of a segment or product, that rows of its company print."""
+        plan = self._plan(question, resolution)
+        if plan is None or not plan.names:
+            return False
+        for chosen in self._companies(resolution, None).values():
+            infos = [self._infos[filing] for filing in chosen[:MOST_FILINGS]]
+            own, _ = _with_periods(plan, infos)
+            if infos and any(map(self._book(own, infos).rows.says, plan.names)):
+                return True
+        return False
 
     def closest(
         self, question: str, resolution: Resolution, filings: Sequence[str] | None = None

@@ -6,7 +6,7 @@ import datetime as dt
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from operator import attrgetter, itemgetter
@@ -17,9 +17,9 @@ from finrag_pipeline.answering.inputs import FactBook, FoundFact
 from finrag_pipeline.answering.row_cross_encoder import CAPTION_WORDS
 from finrag_pipeline.filings.cover_text import find_dates, squeeze
 from finrag_pipeline.questions.formula_lexicon import Lexicon, Line, formula_lexicon
-from finrag_pipeline.questions.question_reader import naming_words, question_reader
+from finrag_pipeline.questions.question_reader import NAMES_NOTHING, naming_words, question_reader
 from finrag_pipeline.rankers.page_ranker.terms import terms
-from finrag_pipeline.resolver.lexicon import PLACES, any_case, with_places
+from finrag_pipeline.resolver.lexicon import PLACES, any_case, with_places, word_set
 from finrag_pipeline.statements.concepts import normal_label
 from finrag_pipeline.statements.filed_facts import Fact, FilingInfo
 from finrag_pipeline.statements.filing_rows import FilingRow, RowValue
@@ -52,6 +52,9 @@ _MOST_ROWS = 200
 _RIVAL = 0.05
 """Less likely rows cast no doubt on a better one."""
 
+_HARDLY_LESS = 0.5
+"""Least part of the probability of the likeliest row that a larger one of its name has, to be meant."""
+
 _MOST_PAIRED = 20
 _BELOW_ANOTHER_HEADING, _NEITHER_ROW_NOR_COLUMN = 0.7, 0.5
 _IN_ANOTHER_TABLE, _ON_ANOTHER_PAGE = 0.6, 0.3
@@ -67,6 +70,10 @@ _PART_OF = 0.1
 """What is left of the probability of a part that words do not name; its total takes it over."""
 
 _TOTAL = any_case(r"\W*(?:total|worldwide|consolidated)\b")
+_TOTAL_WITHIN = any_case(r"\b(?:total|worldwide|consolidated|company)\b")
+_TAKEN_OFF = any_case(r"\W*(?:less|accumulated|net of)\b")
+"""A row that is taken off the others of its table, and no part of their total."""
+
 _NO_SPAN = 0.7
 """What is left of the probability of a row whose headers do not tell a quarter from a longer time."""
 
@@ -78,6 +85,20 @@ _UNNAMED = 0.02
 
 _UNQUALIFIED = 0.3
 """That of a row that does not say a word which makes a known line another, such as 'organic revenue'."""
+
+LEAVES_A_LINE = NAMES_NOTHING | word_set(
+    """
+    gaap balance shareholders stockholders holders owners investors shareholders' stockholders' attributable
+    consolidated overall whole entire companywide outstanding worldwide group earn earned earns
+    """
+)
+"""Words of a measure that leave a known line what it is."""
+
+_CHOOSES = LEAVES_A_LINE | word_set("average mean opening closing beginning ending")
+"""Words that do not tell a part of a line."""
+
+_ANOTHER_LINE = 0.2
+"""That of a row whose label and columns name other lines than the words."""
 
 _LINE_UNSAID = 0.4
 """That of a row which does not say in any words the known line that is asked of a part."""
@@ -181,7 +202,7 @@ _WHOLE = any_case(
 def nearness(one: FilingRow, other: FilingRow) -> float:
     """How likely two rows are set against each other by where they stand, beside two of one row or column."""
     if (one.filing, one.page) != (other.filing, other.page):
-        return _ON_ANOTHER_PAGE
+        return _IN_ANOTHER_TABLE if one.statement or other.statement else _ON_ANOTHER_PAGE
     if one.table != other.table:
         return _IN_ANOTHER_TABLE
     if one.columns == other.columns:
@@ -267,7 +288,7 @@ class RowBook:
         period: FiscalPeriod,
         apart: Fact | None = None,
         unit: str | None = None,
-        beside: FilingRow | None = None,
+        pair: tuple[FilingRow, FilingRow] | None = None,
     ) -> RowFact | None:
         """The number of a period in the row that words name; None where no row has one.
 
@@ -278,26 +299,29 @@ class RowBook:
             period: asked for; a longer one is never taken in its place.
             apart: a number that it is not.
             unit: that it has; None for any.
-            beside: a row that it is set against, near which it is likelier to stand.
+            pair: the row that is meant as it stands with the one behind it, near which others are likelier
+                too.
         """
         found = self._candidates(words, period, apart, unit)
-        if beside is not None:
-            near = [replace(one, chance=one.chance * nearness(beside, one.row)) for one in found]
+        if pair is not None:
+            near = [replace(one, chance=one.chance * nearness(pair[1], one.row)) for one in found]
             found = iter(sorted(near, key=lambda one: -one.chance))
         groups = _agreeing(found)
         if not groups:
             return None
         groups.sort(key=_doubt)
+        if pair is not None:
+            groups.sort(key=lambda group: all(one.row is not pair[0] for one in group))
         chance, label = groups[0][0].chance, _label(groups[0][0].fact)
         # The line of a primary statement is the whole; rows of its name elsewhere are of parts.
-        named = set(terms(with_places(groups[0][0].fact.label))) - set(terms(label))
+        named = set(terms(with_places(groups[0][0].row.text))) - set(terms(label))
         wholes = (
             group
             for group in groups
             if any(one.fact.scope == "primary" and _label(one.fact) == label for one in group)
         )
-        whole = next(wholes, None) if named.isdisjoint(terms(words)) else None
-        best = whole or groups[0]
+        whole = next(wholes, None) if pair is None and named.isdisjoint(terms(words)) else None
+        best = whole or _largest_of_namesakes(groups, self._question) or groups[0]
         others = [g for g in groups if g is not best and not (whole and _label(g[0].fact) == label)]
         rivals = sum(group[0].chance for group in others[:3] if group[0].chance > _RIVAL)
         fact = min(best, key=lambda one: (-round(one.chance, 3), one.order, one.fact.page)).fact
@@ -346,7 +370,10 @@ class RowBook:
         pairs = [
             (chance * other_chance * nearness(one.row, other.row), one.row, other.row)
             for (chance, one), (other_chance, other) in itertools.product(*likely)
-            if not _same(one.fact, other.fact) and not (share and abs(one.fact.value) > abs(other.fact.value))
+            if not _same(one.fact, other.fact)
+            and not (
+                share and (abs(one.fact.value) > abs(other.fact.value) or _are_parts(one.row, other.row))
+            )
         ]
         _, *rows = max(pairs, key=itemgetter(0), default=(0.0,))
         return (rows[0], rows[1]) if rows else None
@@ -375,10 +402,12 @@ class RowBook:
         """
         chances = self._probabilities(part, self._periods_with(period))
         said = set(terms(whole))
-        found: list[tuple[float, Fact, Fact]] = []
+        found: list[tuple[float, int, Fact, Fact]] = []
         for place in np.argsort(-chances, kind="stable")[:_MOST_ROWS]:
             row = self._rows[place]
             if chances[place] <= _LITTLE or (fact := self._of_period(row, period)) is None:
+                continue
+            if _TAKEN_OFF.match(row.label):
                 continue
             for total in self._totals_of(row, set(terms(part)), dated):
                 over = self._of_period(total, period)
@@ -386,12 +415,13 @@ class RowBook:
                     continue
                 told = set(terms(" ".join((total.caption, *total.path, *total.columns))))
                 chance = float(chances[place]) * (len(said & told) / len(said) if said else 1.0)
-                found.append((chance, fact, over))
-        found.sort(key=lambda one: -one[0])
+                labelled = len(said & set(terms(total.label)))
+                found.append((chance, labelled, fact, over))
+        found.sort(key=lambda one: (-one[0], -one[1]))
         if not found or not found[0][0]:
             return None
-        chance, fact, over = found[0]
-        rivals = [one for one, other, _ in found[1:] if one > _RIVAL and not _same(fact, other)]
+        chance, _, fact, over = found[0]
+        rivals = [one for one, _, other, _ in found[1:] if one > _RIVAL and not _same(fact, other)]
         return chance * chance / (chance + sum(rivals[:3])), fact, over
 
     def _totals_of(self, row: FilingRow, said: set[str], dated: bool) -> list[FilingRow]:
@@ -429,19 +459,9 @@ class RowBook:
             How likely these are the parts meant, and the parts; None where no table shows any.
         """
         measured = set(terms(words))
-        groups: dict[tuple[object, ...], list[tuple[str, FilingRow]]] = {}
-        for row in self._rows:
-            place = (row.filing, row.page, row.table)
-            if row.path and not (row.statement and len(row.path) == 1):  # lines of a statement are no parts
-                groups.setdefault((*place, row.path[:-1], row.columns), []).append((row.path[-1], row))
-            if len(row.path) > 1:
-                label = _SIGN.sub("", row.path[-1].lower())
-                groups.setdefault((*place, row.path[:-2], label, row.columns), []).append((row.path[-2], row))
-            if row.columns:
-                groups.setdefault((*place, row.row), []).append((" ".join(row.columns), row))
         heads: list[FilingRow] = []
         found: list[list[Part]] = []
-        for key, members in groups.items():
+        for key, members in self._groups.items():
             parts = []
             for name, row in members:
                 facts = [fact for period in periods if (fact := self._of_period(row, period)) is not None]
@@ -470,6 +490,22 @@ class RowBook:
         best = int(np.argmax(chances))
         kept = [part for part in found[best] if not (left_out and left_out.lower() in part.name.lower())]
         return float(chances[best]), kept
+
+    @cached_property
+    def _groups(self) -> dict[Place, list[tuple[str, FilingRow]]]:
+        """Rows that differ in one thing, with what that is called: in label, heading or column."""
+        groups: dict[Place, list[tuple[str, FilingRow]]] = {}
+        for row in self._rows:
+            if row.path and not (row.statement and len(row.path) == 1):  # lines of a statement are no parts
+                place = (*_table_of(row), row.path[:-1], row.columns)
+                groups.setdefault(place, []).append((row.path[-1], row))
+            if len(row.path) > 1:
+                label = _SIGN.sub("", row.path[-1].lower())
+                place = (*_table_of(row), row.path[:-2], label, row.columns)
+                groups.setdefault(place, []).append((row.path[-2], row))
+            if row.columns:
+                groups.setdefault((*_table_of(row), row.row), []).append((" ".join(row.columns), row))
+        return groups
 
     def _opens(self, words: str) -> bool:
         """Whether the balance that a period begins with is asked for."""
@@ -527,6 +563,7 @@ class RowBook:
             lessen((said.search(text) is None for text in texts), _UNNAMED)
         for phrases in _lines_said(words):
             lessen((not any(one.search(text) for one in phrases) for text in texts), _LINE_UNSAID)
+        self._lessen_other_lines(words, chances)
         said_words = _terms_and_other(words)
         if "other" in said_words:  # 'Other assets' are not the assets, nor their total
             lessen(("other" not in text for text in texts), _UNNAMED)
@@ -555,6 +592,37 @@ class RowBook:
             )
             chances *= 0.5 + 0.5 * shown / len(self._together)
         return chances
+
+    def _lessen_other_lines(self, words: str, chances: np.ndarray) -> None:
+        """Take probability of rows of other lines than words name, and of a line whose part they name.
+
+        'Accrued liabilities for insurance' are not the line of accrued liabilities, where other rows speak of
+        insurance.
+        """
+        named = formula_lexicon().named(words.lower())
+        if not named:
+            return
+        said = {word for text in named.values() for word in text.split()}
+        kept = _LEFT_OUT.sub(lambda out: out[0] if out[0].lower().startswith("not") else " ", words)
+        rest = naming_words(kept).split()
+        rest = [word for word in rest if word.lower() not in said | _CHOOSES and word.isalpha()]
+        rest_stems = [set(terms(word)) for word in rest if self.tells(word)]
+        wanted = set(terms(words))
+        for place in np.flatnonzero(chances > _LITTLE):
+            row = self._rows[place]
+            printed = (
+                (row.label, *row.columns),
+                row.path[:-1],
+                (" ".join(row.caption.split()[:CAPTION_WORDS]),),
+            )
+            lines = next(filter(None, (_lines_named(" | ".join(parts)) for parts in printed)), {})
+            if lines and lines.keys().isdisjoint(named):
+                if all(wanted.isdisjoint(stems) for stems in lines.values()):
+                    chances[place] *= _ANOTHER_LINE
+            elif lines and rest_stems:
+                own = set(terms(with_places(row.text)))
+                if all(stems.isdisjoint(own) for stems in rest_stems):
+                    chances[place] *= _PART_OF
 
     def _is_headed(self, line: Sequence[re.Pattern[str]], word: str) -> bool:
         """Whether a row of a line stands below or beside a heading with a word."""
@@ -631,7 +699,7 @@ def in_series(rows: Sequence[FilingRow]) -> list[FilingRow]:
     """
     found: dict[tuple[object, ...], FilingRow] = {}
     for row in rows:
-        for part in _by_heading(row):
+        for part in map(_of_coming_year, _by_heading(row)):
             place: tuple[object, ...] = (row.filing, row.page, row.table)
             dated = part.values[0].period_end is not None
             headings = tuple(one for one in part.path[:-1] if not (dated and tells_only_time(one)))
@@ -650,10 +718,28 @@ def in_series(rows: Sequence[FilingRow]) -> list[FilingRow]:
     return list(found.values())
 
 
+def _of_coming_year(row: FilingRow) -> FilingRow:
+    """A row of a schedule, such as of maturities, with the year that it is called as that of its numbers."""
+    years = _YEAR.findall(row.label)
+    if len(years) != 1 or not tells_only_time(row.label):
+        return row
+    year = int(years[0])
+
+    def due(value: RowValue) -> RowValue:
+        end = value.period_end
+        if end is None or value.fiscal_year is None or value.fiscal_year >= year:
+            return value
+        end = end.replace(year=end.year + year - value.fiscal_year, day=min(end.day, 28))
+        return replace(value, period_end=end, months=12, fiscal_year=year, fiscal_quarter=None)
+
+    return replace(row, values=tuple(map(due, row.values)))
+
+
 def _periods(row: FilingRow) -> set[tuple[dt.date | None, int | None]]:
     return {(value.period_end, value.months) for value in row.values}
 
 
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _DATED = any_case(
     r"[\s,]*\b(?:(?:as of|at|as at|on|ended|ending|for the|the|fiscal|years?)\s+)*"
     r"(?:(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?(?:\s\d{1,2})?\s?,?\s?)?(?:19|20)\d\d\b"
@@ -759,6 +845,12 @@ def _said_behind(words: str) -> tuple[tuple[re.Pattern[str], ...], tuple[str, ..
     return tuple(phrase.pattern for phrase in lexicon.phrases_of(name)) if behind else (), behind
 
 
+@lru_cache(maxsize=1 << 14)
+def _lines_named(text: str) -> Mapping[str, frozenset[str]]:
+    """Lines and formulas that printed words name, with the stems of these words."""
+    return {name: frozenset(terms(said)) for name, said in formula_lexicon().named(text.lower()).items()}
+
+
 @lru_cache(maxsize=1 << 8)
 def _lines_said(words: str) -> tuple[tuple[re.Pattern[str], ...], ...]:
     """Ways to say each known line that words name of a part; but for sales, which tables of parts show."""
@@ -796,6 +888,20 @@ def _below_its_part(row: FilingRow, said: set[str]) -> FilingRow:
     return replace(row, path=(row.section, *row.path))
 
 
+def _table_of(row: FilingRow) -> Place:
+    return row.filing, row.page, row.table
+
+
+def _are_parts(row: FilingRow, other: FilingRow) -> bool:
+    """Whether rows of a table show one quantity of two things, of which neither is the whole of the other."""
+    if _table_of(row) != _table_of(other) or row.label != other.label:
+        return False
+    names = zip((*row.path[:-1], *row.columns), (*other.path[:-1], *other.columns), strict=False)
+    apart = [(one, another) for one, another in names if one != another]
+    deep = len(row.path) == len(other.path) and len(row.columns) == len(other.columns)
+    return deep and len(apart) == 1 and not any(_TOTAL_WITHIN.search(name) for name in apart[0])
+
+
 def _siblings(row: FilingRow) -> Place:
     """What rows below one heading of a table have in common."""
     return row.filing, row.page, row.table, row.path[:-1]
@@ -816,7 +922,7 @@ def _called(one_of: str, head: FilingRow, parts: Sequence[Part]) -> float:
     if _GEOGRAPHIC.search(one_of):
         return 1.0 if places >= _MOSTLY else 0.0
     said = set(terms(f"{head.caption} {' '.join(head.path)}")) & set(terms(one_of))
-    doubtful = places >= _MOSTLY and "segment" not in one_of.lower()
+    doubtful = places >= _MOSTLY and not (said and "segment" in one_of.lower())
     unsaid = _UNSAID if _KIND_OF_PART.search(one_of) else _OPPOSITE
     return (1.0 if said else unsaid) * (_UNNAMED if doubtful else 1.0)
 
@@ -866,6 +972,34 @@ def _agreeing(found: Iterable[_Candidate]) -> list[list[_Candidate]]:
     return groups
 
 
+def _largest_of_namesakes(
+    groups: Sequence[Sequence[_Candidate]], question: str
+) -> Sequence[_Candidate] | None:
+    """Rows with a larger amount than the likeliest, that are called as it is and hardly less likely.
+
+    A segment's table has the labels of that of the whole company, which is meant where a question names no
+    segment. None where no amount is larger.
+    """
+    best = groups[0][0]
+    said = set(terms(question))
+
+    def called(one: _Candidate) -> tuple[str, str, str]:
+        return one.fact.filing, one.fact.unit, _label(one.fact)
+
+    def is_larger(one: _Candidate) -> bool:
+        likely = one.chance >= _HARDLY_LESS * best.chance
+        return likely and called(one) == called(best) and abs(one.fact.value) > abs(best.fact.value)
+
+    def says_as_much(one: _Candidate) -> bool:
+        own, others = set(terms(one.row.text)), set(terms(best.row.text))
+        return one.row.text != best.row.text and said & own >= said & others
+
+    if best.fact.unit != "currency":
+        return None
+    alike = (group for group in groups if is_larger(group[0]) and says_as_much(group[0]))
+    return max(alike, key=lambda group: abs(group[0].fact.value), default=None)
+
+
 def _doubt(group: Sequence[_Candidate]) -> float:
     """Probability that no row of a group is meant: those that print the same numbers bear each other out."""
     return math.prod(1 - one.chance for one in group)
@@ -883,7 +1017,7 @@ class OpenBook(FactBook):
         chances: probability of each name looked up among the rows, of its worst period.
         said: words of the question by the line that they name.
         units: that the numbers of names must have.
-        beside: rows that those of names are set against.
+        pairs: rows of names that are set against others, each with the row of the other.
     """
 
     def __init__(
@@ -901,7 +1035,7 @@ class OpenBook(FactBook):
         self.chances: dict[str, float] = {}
         self.said: dict[str, str] = {}
         self.units: dict[str, str] = {}
-        self.beside: dict[str, FilingRow] = {}
+        self.pairs: dict[str, tuple[FilingRow, FilingRow]] = {}
         self._apart: dict[str, Fact] = {}
 
     def tell_apart(self, first: str, second: str, period: FiscalPeriod) -> bool:
@@ -983,7 +1117,7 @@ class OpenBook(FactBook):
         A row that has these words for its label names it plainly, however likely it is.
         """
         found = self.rows.find(
-            words, period, self._apart.get(words), self.units.get(words), self.beside.get(words)
+            words, period, self._apart.get(words), self.units.get(words), self.pairs.get(words)
         )
         if found is None or (found.probability < least and not _says(found.fact, words)):
             return None

@@ -23,6 +23,7 @@ _SIGNS = (
     (re.compile(r"\$\s*[Δ∆]\s*"), "change in dollars "),
     (re.compile(r"\s*[Δ∆]\s*"), " change "),
     (re.compile(r"(?<=\w)\s+v\.?\s+(?=\w)"), " versus "),
+    (any_case(r"\bchg\b\.?"), "change"),
     (any_case(r"(?<=[a-z])\s+>\s+(?=[a-z])"), " larger than "),
     (any_case(r"(?<=[a-z])\s+<\s+(?=[a-z])"), " smaller than "),
 )

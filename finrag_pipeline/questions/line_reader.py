@@ -27,6 +27,9 @@ LEAST_LINE = 0.5
 SURE_LINE = 0.9
 """That of a line that surely is meant, whatever else the words name."""
 
+_LIKELY_LINE, _UNLIKELY_LINE = 0.75, 0.1
+"""That of a line which is meant rather than one that words name, and at most of that one."""
+
 
 class LineReader:
     """Tells what a question asks for of the whole company.
@@ -43,11 +46,16 @@ class LineReader:
         self._bert, self._tokenizer = adapted_minilm(arrays), minilm_tokenizer()
         self.names = arrays[NAMES].tobytes().decode().split("\n")
         self._weight, self._bias = (arrays[f"line.{part}"].astype(np.float32) for part in ("weight", "bias"))
-        self.read = lru_cache(256)(self._read)
+        self.chances = lru_cache(256)(self._chances)
 
-    def _read(self, question: str) -> tuple[str, float]:
+    def _chances(self, question: str) -> np.ndarray:
+        """Probability of each of the names, shape (names,)."""
         ids = self._tokenizer.encode(question).ids[:MOST_TOKENS]
-        chances = softmax(self._bert.of_text(ids).mean(0) @ self._weight.T + self._bias)[1:]
+        return softmax(self._bert.of_text(ids).mean(0) @ self._weight.T + self._bias)[1:]
+
+    def read(self, question: str) -> tuple[str, float]:
+        """The likeliest name, and its probability."""
+        chances = self.chances(question)
         best = int(chances.argmax())
         return self.names[best], float(chances[best])
 
@@ -70,6 +78,24 @@ def read_line(question: str, companies: Iterable[str] = ()) -> tuple[str, float]
     """
     reader = line_reader()
     return reader.read(with_stand_ins(question, companies)) if reader else None
+
+
+def means_another(named: str, question: str, companies: Iterable[str] = ()) -> bool:
+    """Whether a question asks for another line than one that its words name.
+
+    'What was spent on property and equipment' asks for no balance.
+
+    Args:
+        named: the line or formula that words name.
+        question, companies: as in `read_line`.
+    """
+    found, reader = read_line(question, companies), line_reader()
+    if found is None or reader is None or found[0] == named:
+        return False
+    if found[1] >= SURE_LINE or named not in reader.names:
+        return found[1] >= SURE_LINE
+    own = float(reader.chances(with_stand_ins(question, companies))[reader.names.index(named)])
+    return found[1] >= _LIKELY_LINE and own < _UNLIKELY_LINE
 
 
 @cache

@@ -131,6 +131,7 @@ _P, _C = "\ue000", "\ue001"  # stand for a period and a company
 _FIRST, _LAST = "\ue010", "\ue0ff"  # stand for one company each
 
 # --- periods ---------------------------------------------------------------------------------------------
+_YEAR_END = any_case(r"\byear[- ]end\b")
 _CLOSING = any_case(r"\b(?:year[- ]end|closing|ending|period[- ]end)\b")
 _AVERAGE = any_case(r"\b(?:average|opening|beginning)\b")
 _EACH = any_case(
@@ -139,6 +140,7 @@ _EACH = any_case(
 )
 _AUXILIARY = any_case(r"\b(?:did|do|does|is|are|was|were|has|have|had|can|could|would|will|whether|if)\b|\?")
 _PART_OF = any_case(r"\b(?:percent(?:age)?|share|proportion|portion|fraction) of\b")
+_PERCENT_OF = any_case(r"(?:%|\bper ?cent|\bpercentage|\bpct\.?) of\b")
 _SIGNED = any_case(r"\b(?:positive|negative)\b\s*")
 _RELATIVE = any_case(r"%|\b(?:percent(?:age)?|per cent|pct|rate|yoy|year[- ]over[- ]year)\b")
 _COMPOUND = any_case(r"\b(?:cagr|compound(?:ed|ing)?|annuali[sz]ed)\b")
@@ -211,6 +213,7 @@ _MOVED = any_case(
     r"\b(?<!\bnet )(?:increase|decrease|rise|drop|fall|decline|reduction|growth|change)s? (?:in|of)\b|"
     r"\bhow much (?:more|less|\w{2,}er) (?:did|has|have)\b.*\b(?:get|gotten|become|grow|grown)\b"
 )
+_WHICH_PERIOD = any_case(r"\b(?:which|what (?:fiscal )?(?:year|quarter)|when)\b")
 _WHICH_QUARTER = any_case(r"\b(?:which|what) (?:fiscal )?quarter\b")
 _MEAN = any_case(r"^(?:(?:average|avg|mean|annual|yearly)\s+)+")
 _MOVING = any_case(r"^(?:drop|rise|fall|decline|increase|decrease|growth|change|jump)\s+(?:in\s+)?")
@@ -264,8 +267,12 @@ def read_plan(
 
 _ASIDE = any_case(
     r",\s*(?:which|as) (?:i|we) (?:understand|believe|gather|think|hear|recall|take|know|(?:am|are) told)\b"
-    r"[^,.?!]*"
+    r"[^,.?!]*|"
+    r",\s*the (?:fiscal )?(?:year|quarter)(?: (?:in which|when|that))? (?:it|they|the company)\b[^,.?!:]*|"
+    r"^\W*(?:subtract|deduct|take)\b[^.?!]*?\bto (?:get|obtain|find|derive|arrive at) (?=(?:the|its)\b)|"
+    r"\s*\((?:the )?full year (?:less|minus) [^()]*\)|\s*\([^()]*[×÷][^()]*\)"
 )
+"""What is remarked beside a question: of the year that it asks about, of how the answer comes about."""
 _SLASHED = re.compile(r"(?<=\b)([^\W\d_]{3,})/([^\W\d_]{3,})\b")
 
 
@@ -313,6 +320,9 @@ class _Planner:
         self.of_company = _periods_by_company(masked, self.named, marks)
         self.masked = re.sub(f"[{_FIRST}-{_LAST}]", _C, masked)
         self.several = len(set(companies)) > 1
+        if _DUE.search(self.masked) and len(self.periods) > 1 and not self.periods[-1].end:
+            # 'As of June 30, 2024, how much was due in fiscal 2026?'
+            self.periods = tuple(period for period in self.periods if not period.end)
         self.back = bool(_BACK.search(self.masked))
         self._same_quarter()
         span = _SPAN.search(self.masked)
@@ -345,14 +355,17 @@ class _Planner:
         per = _PER.findall(self.masked)
         if unsaid := [word for word in per if not any(word in one for one in plan.measures)]:
             plan = replace(plan, measures=tuple(" ".join((one, *unsaid)) for one in plan.measures), spoken=())
-        told = self.reading.told_before if OF_THAT.search(self.masked) else ""
+        stated = {*" ".join(plan.measures).lower().split()} <= _STATES  # 'what was left outstanding?'
+        told = self.reading.told_before if OF_THAT.search(self.masked) or stated else ""
         if told and len(plan.measures) == 1:
             plan = replace(plan, measures=(f"{plan.measures[0]} {told}",), spoken=())
         asking = self.reading.that_asks(self.masked)
         # 'The Toys segment did well. What were its sales?'
         said = _SEGMENT.findall(self.masked if _ITS.search(asking) else asking)
         segments = tuple(filter(naming_words, " ".join(said).split()))
-        closing = bool(_CLOSING.search(self.masked)) and not _AVERAGE.search(self.masked)
+        closing = bool(_CLOSING.search(self.masked) or _YEAR_END.search(self.text)) and not _AVERAGE.search(
+            self.masked
+        )
         return replace(
             plan,
             quarters=self.quarters,
@@ -383,6 +396,9 @@ class _Planner:
             without = (Operation.AVERAGE, Operation.DIFFERENCE, *(_CHANGES if apart else ()))
             plan = self._calculated(one for one in Operation if one not in without)
             return plan and replace(plan, verdict=largest, each=False)
+        each = _EACH.search(self.masked) or not _SUPERLATIVE.search(self.masked)
+        if form is Form.YEAR and each and not _WHICH_PERIOD.search(self.text):
+            form = Form.NUMBER  # 'in each of the years 2021 to 2023, oldest first'
         if form is Form.YEAR:
             if _WHICH_QUARTER.search(self.text) and [one.length for one in self.periods] == [12]:
                 self.periods = tuple(replace(self.periods[0], quarter=quarter) for quarter in (1, 2, 3, 4))
@@ -390,7 +406,7 @@ class _Planner:
                 self.periods = _every_period(*self.periods)
             plan = self._margin(measure) or self._made(Operation.VALUE, measure)
             return replace(plan, verdict=largest, each=True, among_periods=True)
-        if form is Form.WHICH and (options := self._options()):
+        if form is Form.WHICH and not _PERCENT_OF.search(self.text) and (options := self._options()):
             return replace(self._made(Operation.DIFFERENCE, *options), verdict=largest)
         alone = len(self.periods) < 2 and not _SUPERLATIVE.search(self.masked)
         if alone and (by := _BY_PARTS.search(self.masked)) and not self._relates_two():
@@ -455,12 +471,16 @@ class _Planner:
 
     def _number(self, start: int = 0, end: int = MOST_CHARACTERS) -> float | None:
         """The first number of a part of the question, where it is an amount or has a unit; in full units."""
-        found = _THRESHOLD.search(self.masked, start, end)
-        if found is None or found["words"]:
-            return None
-        unit = (found["unit"] or "").lower()
-        told = unit or found["money"] or "," in found["number"]
-        return float(found["number"].replace(",", "")) * _UNITS[unit] if told else None
+        for found in _THRESHOLD.finditer(self.masked, start, end):
+            if found["words"]:
+                amount = _IN_WORDS[found["words"].lower()]
+                if amount > 1:  # 'a billion dollars or more', but not 'a quarter'
+                    return amount
+                continue
+            unit = (found["unit"] or "").lower()
+            if unit or found["money"] or "," in found["number"]:
+                return float(found["number"].replace(",", "")) * _UNITS[unit]
+        return None
 
     def _calculated(self, among: Iterable[Operation]) -> QuestionPlan | None:
         """The likeliest operation that the measures and periods allow."""
@@ -474,6 +494,12 @@ class _Planner:
         if self.several:  # by how much a company exceeds another
             chances[Operation.VALUE] += chances[Operation.DIFFERENCE]
             chances[Operation.DIFFERENCE] = 0.0
+        if not (self.compound or _RELATIVE.search(self.text) or _GROWS_FAST.search(self.text)):
+            chances[Operation.CHANGE] += chances[Operation.GROWTH]  # 'how much did it shrink'
+            chances[Operation.GROWTH] = 0.0
+        how_much_of = _HOW_MUCH_OF.search(self.text) and not self.reading.share()
+        if how_much_of and not _SHARE_SAID.search(self.text) and Operation.VALUE in among:
+            return self._made(Operation.VALUE, measure)
         if self.compound:
             chances[Operation.GROWTH] += chances[Operation.CHANGE] + chances[Operation.VALUE]
             chances[Operation.CHANGE] = chances[Operation.VALUE] = 0.0
@@ -487,6 +513,8 @@ class _Planner:
             chances[Operation.CHANGE] += chances[Operation.VALUE]
             chances[Operation.VALUE] = 0.0
             among -= {Operation.VALUE}
+        if _OF_EVERY.search(self.text) and Operation.RATIO in among and self._parts() is None:
+            return self._made(Operation.RATIO, measure, _SALES)
         if chances[Operation.RATIO] > _SURELY_A_RATIO and Operation.RATIO in among and self.reading.relates:
             return self._made(Operation.RATIO, measure, _SALES)
         if self.directives.unit == "percent" and not (self._ends() or self.back) and _is_rate(measure):
@@ -517,6 +545,9 @@ class _Planner:
         if parts and _PART_OF.search(self.masked) and chances[Operation.VALUE]:  # 'the percentage of A in B'
             chances[Operation.RATIO] += chances[Operation.VALUE]
             chances[Operation.VALUE] = 0.0
+        if parts and _PERCENT_OF.search(self.masked):
+            chances[Operation.RATIO] += chances[Operation.DIFFERENCE]
+            chances[Operation.DIFFERENCE] = 0.0
         alone = parts is None and len(self.periods) < 2 and not (self.back or self.years_back)
         parted = {one: 0.0 if one in _PAIRS and alone else chances[one] for one in chances}
         for operation in sorted(among, key=lambda one: -parted[one]):
@@ -550,7 +581,8 @@ class _Planner:
             found = found[::-1]
         first, second = self._text(found[0]), self._text(found[1])
         owner = " ".join(word for word in first.split() if word[:1].isupper())
-        if owner and owner not in second and self._is_its(found[1]):  # 'Toys' income in percent of its sales'
+        named = any(word[:1].isupper() for word in second.split())
+        if owner and not named and self._is_its(found[1]):  # 'Toys' income in percent of its sales'
             second = f"{owner} {second}"
         if f"{first} {second}".lower() in self.text.lower():  # 'Books net | sales' are one measure
             phrases = formula_lexicon().longest(f"{first} {second}".lower())
@@ -587,6 +619,8 @@ class _Planner:
                 return None
             whole = _in_terms(self.reading.measure)
             added = [part for part in _PLUS.split(whole) if naming_words(part)]
+            if any({*naming_words(part).lower().split()} <= _STATES for part in parts):
+                return None
             if len(added) > 2:
                 return self._made(operation, *share_words(added))
         if operation is Operation.RATIO:
@@ -648,10 +682,27 @@ class _Planner:
         return QuestionPlan(operation, named, periods, spoken=measures)
 
 
+_STATES = word_set("outstanding unpaid remaining left owed due")
+"""Words for what is meant of a quantity, and no quantity."""
+
 _LOSES = any_case(r"\bmoney\b[^.?]*\b(?:lose|lost)\b|\b(?:lose|lost) money\b")
 """A loss, and no change."""
 _TIMES_AS = any_case(r"\btimes (?:as \w+|more|fewer|\w+er)\b.*\b(?:as|than)\b")
 """What compares two in the order in which they are named: 'times as many … as'."""
+
+_GROWS_FAST = any_case(r"\b(?:gr[eo]w\w*|fast\w*|quick\w*|slow\w*|pace|times|compound\w*)\b")
+_HOW_MUCH_OF = any_case(r"\bhow (?:much|many) of\b")
+_SHARE_SAID = any_case(
+    r"%|\b(?:per ?cent\w*|pct|share|proportion|portion|fraction|slice|part|ratio|times|every|each)\b"
+)
+_OF_EVERY = any_case(
+    r"\bof (?:each|every) (?:(?:one )?hundred|100|\$ ?100)?\s*(?:dollars?)?\b[^?.]*"
+    r"\b(?:took in|takes in|rang up|sold|earned|collected)\b"
+)
+"""Of what a company sells so much: 'out of every hundred dollars it took in'."""
+
+_DUE = any_case(r"\b(?:due|payable|matur(?:e[sd]?|ing|ity|ities)|(?:have|has|had) to pay)\b")
+"""What a schedule shows of years to come."""
 
 _SHARE = any_case(r"\b(?:share|portion|proportion|part|slice|fraction)\b(?!s)|^ratio(?: of)?\b(?=\s\w)")
 
@@ -669,7 +720,7 @@ def _says_again(first: str, second: str) -> bool:
     """Whether the words of a second measure only say that it is the first one at another time."""
     said = set(naming_words(second).lower().split())
     named = set(naming_words(first).lower().split())
-    return said == named or (bool(said & _AGAIN) and said <= _AGAIN | named)
+    return bool(said) and said <= _AGAIN | named
 
 
 _AGAIN = word_set("same stretch span spell earlier before prior previous comparable corresponding ago")

@@ -87,7 +87,8 @@ _SINCE = any_case(r"\b(?:since|starting (?:in|with|from)|beginning (?:in|with)|f
 _SINCE_ALONE = any_case(r"\b(?:since|onwards?)\b")
 _RANGED = any_case(r"\b(?:to|through|until|till|between|from)\b|[-\u2013]")
 _DEVELOPS = any_case(
-    r"\b(?:develop(?:s|ed|ing|ments?)?|evol(?:ve[sd]?|ving|ution)|trends?|trending|progress(?:ed|ion)?|"
+    r"\b(?:develop(?:s|ed|ing)?|(?<!research and )(?<!research & )(?<!product )developments?(?= of| in)|"
+    r"evol(?:ve[sd]?|ving|ution)|trends?|trending|progress(?:ed|ion)?|"
     r"trajector(?:y|ies)|fluctuat\w+|over time|histor(?:y|ic|ical)|time series|series|course)\b"
     r"(?: (?:of|in|for)\b)?"
 )

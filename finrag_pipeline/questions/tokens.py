@@ -74,8 +74,9 @@ _KEYWORDS: tuple[tuple[str, str], ...] = (
     ),
     (
         "OVER",
-        r"as a multiple of|(?:is |are )?divided (?:by|into|through)|over(?! (?:the |a |its )?(?:same |"
-        r"last |past |previous |prior )?(?:periods?|time|years?|fiscal|fy|cy|last|past|"
+        r"as a multiple of|(?:is |are )?divided (?:by|into|through)|"
+        r"(?<!ed )(?<!left )over(?! (?:the |a |its )?(?:same |last |past |"
+        r"previous |prior )?(?:periods?|time|years?|fiscal|fy|cy|last|past|"
         r"previous|\d|three|two|four|five|six|course)\b)|scaled by|per(?! share| cent)|"
         r"/|÷",
     ),

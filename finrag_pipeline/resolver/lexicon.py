@@ -47,6 +47,13 @@ def words(pattern: str) -> re.Pattern[str]:
 
 
 _OF_PLACE = re.compile(r"\b[A-Z][a-z]{3,}(?:n|ese)\b")
+_UK = re.compile(r"\bU\.?K\b\.?")
+_COUNTRIES = (
+    (_UK, "United Kingdom"),
+    (re.compile(r"\bU\.?S\b"), "United States"),
+    (re.compile(r"\bUnited States\b"), "U.S."),
+)
+"""Countries that filings call by two names, with the other."""
 
 
 @lru_cache(maxsize=1 << 10)
@@ -59,13 +66,14 @@ def _place_of(word: str) -> str:
 
 def as_places(text: str) -> str:
     """A text with the place for each word that is made of one: 'Europe sales' for 'European sales'."""
-    return _OF_PLACE.sub(lambda word: _place_of(word[0]), text)
+    return _OF_PLACE.sub(lambda word: _place_of(word[0]), _UK.sub("United Kingdom", text))
 
 
 def with_places(text: str) -> str:
     """A text with the places behind it that words of it are made of: 'Canadian Operations Canada'."""
     places = (place for word in _OF_PLACE.findall(text) if (place := _place_of(word)) != word)
-    return " ".join((text, *places))
+    else_called = (other for pattern, other in _COUNTRIES if pattern.search(text))
+    return " ".join((text, *places, *else_called))
 
 
 FORWARD = words(

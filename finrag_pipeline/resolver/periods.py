@@ -281,7 +281,7 @@ _PATTERNS = tuple(
         rf"(?P<month>{_MONTH})\s(?P<year>{_FULL})\s(?P<length>quarter)",
         # March 2023; quarter ended June 2023
         rf"{_LENGTH}(?P<month>{_MONTH}),?\s(?:of\s)?(?P<year>{_FULL})",
-        rf"(?P<mid>mid)[\s-](?P<year>{_FULL})",
+        rf"(?P<mid>mid[\s-]|(?:the )?middle of )(?P<year>{_FULL})",
         # FY23, 24 and 25; FY14/15/16
         rf"(?P<year>{_NAMED})(?P<more>(?:,?\s?(?:and|&|,)\s?'?\d\d(?![\d,.]\d)){{1,}}|(?:/\d\d){{2,}})(?!\s?[%/-])",
         # FY2018 - FY2020; 2018-20; between 2018 and 2020

@@ -137,3 +137,16 @@ def test_a_line_that_is_surely_asked_for_takes_the_place_of_one_that_a_word_name
     printed = {"Repayments of debt": 0.5, "Total debt": 2.0}
     assert _ask("How much debt did Torvex pay back in 2023?", printed).exact == 24e6
     assert _ask("How much debt did Torvex have in 2023?", printed).exact == 96e6
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("What was the revenue of Torvex's Tramway business in 2023?", True),
+        ("What was the revenue of Torvex's Ferry business in 2023?", False),
+        ("What was the revenue of Torvex in 2023?", False),
+    ],
+)
+def test_a_name_that_rows_print_asks_for_a_part(question: str, named: bool) -> None:
+    calculator, resolver = _calculator({"Tramway sales": 1.0, "Other sales": 0.5})
+    assert calculator.names_part(question, resolver.resolve(question)) is named

@@ -581,7 +581,7 @@ def test_a_part_of_equity_that_words_do_not_name_is_not_the_equity() -> None:
 @pytest.mark.parametrize(("other", "apart"), [(0.3, True), (0.02, False)])
 def test_two_names_that_fit_one_number_best_are_told_apart(other: float, apart: bool) -> None:
     chances = {"profit": (0.6, other), "revenue": (0.8, 0.1)}
-    rows = [row(0, ["Printers, revenue"], *yearly(50e6)), row(1, ["Printers, profit"], *yearly(10e6))]
+    rows = [row(0, ["Printers, first"], *yearly(50e6)), row(1, ["Printers, second"], *yearly(10e6))]
     printed = RowBook([(ANNUAL, rows)], lambda words, rows, question: np.array(chances[words]))
     opened = OpenBook([(ANNUAL, [])], formula_lexicon(), lambda: printed)
     assert opened.tell_apart("profit", "revenue", YEARS[-1]) is True
@@ -726,9 +726,9 @@ def test_two_numbers_that_are_set_against_each_other_stand_together() -> None:
         (9, ("Tram fares",), ()),
         (9, ("Ferry fares",), ()),
     ]
-    alone, beside = (
-        book(rows).find("tram fares", YEARS[-1], beside=other) for other in (None, in_series(rows)[-2])
-    )
+    of = book(rows)
+    pair = of.pair("tram fares", "ferry fares", YEARS[-1], (None, None))
+    alone, beside = (of.find("tram fares", YEARS[-1], pair=other) for other in (None, pair))
     assert alone is not None and beside is not None
     assert beside.fact.page == 9 and beside.probability > alone.probability
 
@@ -757,3 +757,84 @@ def test_an_amount_that_is_taken_off_is_compared_by_how_much_it_is() -> None:
     rows = [row(0, ["Capitalized tram costs"], value(-3e9))]
     question = "Did Torvex have more than $2 billion of capitalized tram costs in 2023?"
     assert told(question, rows).startswith("Yes.")
+
+
+def test_a_part_is_no_share_of_another_part() -> None:
+    rows = [
+        row(0, ["Trams", "Fares"], *yearly(3e6)),
+        row(1, ["Ferries", "Fares"], *yearly(5e6)),
+        replace(row(2, ["Fares"], *yearly(8e6)), page=9, statement="income_statement"),
+    ]
+    found = book(rows).pair("tram fares", "fares", YEARS[-1], (None, None), share=True)
+    assert found is not None and found[1].page == 9
+
+
+def test_what_is_taken_off_is_no_part_of_a_total() -> None:
+    rows = [
+        row(0, ["Tram cars, gross"], *yearly(9e6)),
+        row(1, ["Less: accumulated wear"], *yearly(4e6)),
+        row(2, ["Total tram cars, net"], *yearly(5e6)),
+    ]
+    assert book(rows).share("accumulated wear", "tram cars", YEARS[-1], True) is None
+
+
+def test_of_rows_that_are_called_alike_the_whole_company_is_meant() -> None:
+    rows = [
+        row(0, ["Tram sales", "Kenya"], *yearly(2e6), caption="Tram sales by country"),
+        replace(row(0, ["Kenya"], *yearly(9e6), caption="Sales by country"), page=7),
+    ]
+    question = "What were sales in Kenya in 2023?"
+    found = RowBook([(ANNUAL, rows)], lambda words, rows, *_: np.array([0.6, 0.4]), question=question)
+    whole = found.find("sales Kenya", YEARS[-1])
+    of_trams = RowBook(
+        [(ANNUAL, rows)], lambda words, rows, *_: np.array([0.6, 0.4]), question="Tram sales in Kenya, 2023?"
+    ).find("tram sales Kenya", YEARS[-1])
+    assert whole is not None and of_trams is not None
+    assert (whole.fact.value, of_trams.fact.value) == (9e6, 2e6)
+
+
+def test_a_row_of_another_line_than_words_name_is_unlikely() -> None:
+    rows = [row(0, ["Trams", "Income before income taxes"], *yearly(2e6)), row(1, ["Claims"], *yearly(1e6))]
+    of = RowBook([(ANNUAL, rows)], lambda words, rows, *_: np.full(len(rows), 0.8))
+    sales, profit = (of.find(words, YEARS[-1]) for words in ("net sales trams", "pretax income trams"))
+    assert sales is not None and profit is not None
+    assert (sales.fact.value, profit.fact.value) == (1e6, 2e6)
+
+
+def test_a_line_is_no_part_of_itself_that_other_rows_speak_of() -> None:
+    rows = [
+        row(0, ["Accrued liabilities"], *yearly(9e6)),
+        row(1, ["Insurance of tram cars"], *yearly(1e6)),
+    ]
+    of = RowBook([(ANNUAL, rows)], lambda words, rows, *_: np.array([0.9, 0.3]))
+    found = of.find("accrued liabilities insurance", YEARS[-1])
+    assert found is not None and found.fact.value == 1e6
+
+
+def test_what_is_due_in_a_coming_year_is_of_that_year() -> None:
+    rows = [
+        row(0, ["2024"], value(3e6, 2023, None, ["Lease debt"])),
+        row(1, ["2025"], value(2e6, 2023, None, ["Lease debt"])),
+        row(2, ["Thereafter"], value(7e6, 2023, None, ["Lease debt"])),
+    ]
+    assert number("lease debt", FiscalPeriod(2024), rows=rows) == 3e6
+    assert number("lease debt", FiscalPeriod(2025), rows=rows) == 2e6
+
+
+def test_what_is_never_negative_is_neither_a_gain_nor_a_loss() -> None:
+    rows = [row(0, ["Fair value of tram bonds"], *yearly(9e6)), row(1, ["Tram profit"], *yearly(2e6))]
+    with pytest.raises(Abstention):
+        told("Was the fair value of Torvex's tram bonds below their cost in 2023?", rows)
+    assert told("Did Torvex make a tram profit in 2023?", rows).startswith("Yes")
+
+
+def test_a_larger_loss_rises() -> None:
+    rows = [row(0, ["Cash used by trams"], value(-3e6), value(-7e6, 2022))]
+    for word, answer in (("less", "Yes"), ("more", "No")):
+        question = f"Did Torvex use {word} cash by trams in 2023 than in 2022?"
+        assert told(question, rows).startswith(answer), question
+
+
+def test_a_share_that_is_asked_for_is_no_amount() -> None:
+    with pytest.raises(Abstention):
+        told("What percentage of Torvex's paper sales in 2023?")

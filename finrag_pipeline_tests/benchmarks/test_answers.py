@@ -58,3 +58,9 @@ def test_a_year_is_told_by_its_name() -> None:
     chosen = made(Derivation("q", "FY2021: $12 million (FY2020 $9 million)", value=12.0, exact=12e6))
     answers = ({"answer": year, "unit": "year"} for year in (2021, 2020))
     assert [judge(one, chosen) for one in answers] == ["right", "wrong"]
+
+
+def test_a_fiscal_year_may_be_told_in_full() -> None:
+    chosen = made(Derivation("q", "FY2023: $12 million (FY2022 $9 million)", value=12.0, exact=12e6))
+    answers = ({"answer": year} for year in ("fiscal 2023", "fiscal year 2023", "fiscal 2022"))
+    assert [judge(one, chosen) for one in answers] == ["right", "right", "wrong"]

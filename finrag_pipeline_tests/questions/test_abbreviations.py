@@ -73,6 +73,7 @@ def abbreviations() -> Abbreviations:
         ("acme rest. stk units FY22", "acme restricted stock units FY22"),
         ("S-T borr. YE22, \u0394", "short-term borrowings YE22, change"),
         ("pumps v valves", "pumps versus valves"),
+        ("pumps % chg", "pumps % change"),
         ("fees for reg. business", "fees for regulated business"),
         ("acme int. exp. YoY % change", "acme interest expense YoY % change"),
         (

@@ -11,7 +11,7 @@ from benchmarks.line_reader import LINE_QUESTIONS
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.questions import line_reader as module
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
-from finrag_pipeline.questions.line_reader import disclosures, line_reader, read_line
+from finrag_pipeline.questions.line_reader import disclosures, line_reader, means_another, read_line
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,15 @@ def test_line_that_no_word_names(question: str, line: str) -> None:
 def test_what_is_near_a_line_is_none(question: str) -> None:
     read = read_line(question, ["Zoltek"])
     assert read is not None and read[1] < 0.5
+
+
+def test_a_line_that_words_name_may_not_be_what_is_asked_for() -> None:
+    spent = "How many dollars less did Zoltek spend on property and equipment in 2019 than in 2018?"
+    assert means_another("ppe", spent, ["Zoltek"])
+    assert not means_another(
+        "ppe", "What was Zoltek's property and equipment at the end of 2019?", ["Zoltek"]
+    )
+    assert not means_another("capex", "What was Zoltek's capex in 2019?", ["Zoltek"])
 
 
 def test_names_of_companies_do_not_matter() -> None:

@@ -539,3 +539,63 @@ def test_the_name_of_a_company_keeps_its_place() -> None:
     assert plan("What were the toner sales of Mexican Toner in 2023?", "Mexican Toner").measures == (
         "toner sales",
     )
+
+
+def test_what_is_told_of_the_year_is_not_asked() -> None:
+    found = plan(
+        "How much did Torvex's toner stock grow in 2023, the year in which it bought Andrix?", "Torvex"
+    )
+    assert (found.measures, found.names) == (("toner stock",), ())
+    fourth = plan(
+        "Subtract nine months from the full year to obtain the toner sales of Torvex in Q4 2023.", "Torvex"
+    )
+    assert (fourth.measures, periods(fourth)) == (("toner sales",), ["Q4 FY2023"])
+
+
+@pytest.mark.parametrize(
+    ("question", "operation"),
+    [
+        ("How much did Torvex's toner stock shrink over 2023?", Operation.CHANGE),
+        ("By what percent did Torvex's toner stock shrink over 2023?", Operation.GROWTH),
+        ("How much of Torvex's goodwill sat with the Toner segment in 2023?", Operation.VALUE),
+        ("Torvex toner profit % of toner sales 2023", Operation.RATIO),
+        (
+            "By what amount did the cash Torvex spent on toner in 2023 exceed the cash spent in 2022?",
+            Operation.CHANGE,
+        ),
+    ],
+)
+def test_what_is_asked_for_by_how_it_is_said(question: str, operation: Operation) -> None:
+    assert plan(question, "Torvex").operation is operation
+
+
+def test_of_every_hundred_dollars_that_came_in() -> None:
+    found = plan("Out of every hundred dollars Torvex took in during 2023, how many went on toner?", "Torvex")
+    assert (found.operation, found.measures[1]) == (Operation.RATIO, "revenue")
+
+
+def test_a_threshold_may_stand_behind_what_is_compared() -> None:
+    found = plan("Were Torvex's TX-19 toner sales a billion dollars or more in 2023?", "Torvex")
+    assert (found.verdict, found.threshold) == (Verdict.MORE, 1e9)
+
+
+def test_what_was_left_is_what_was_told_before() -> None:
+    told = "Shoppers had not used all their Torvex gift cards by 2023. What was left outstanding?"
+    assert {"gift", "cards"} <= {*plan(told, "Torvex").measures[0].split()}
+
+
+def test_each_of_two_parts_is_of_its_own_name() -> None:
+    found = plan(
+        "By how much did the toner profit of Torvex's North segment exceed that of its South segment in 2023?",
+        "Torvex",
+    )
+    assert "North" not in found.measures[1]
+
+
+def test_what_is_due_is_of_the_year_in_which_it_is() -> None:
+    found = plan("As of June 30, 2023, how much of Torvex's lease debt was due in fiscal 2025?", "Torvex")
+    assert periods(found) == ["FY2025"]
+
+
+def test_balances_of_the_end_of_the_year_are_closing_ones() -> None:
+    assert plan("torvex DSO fy23 year-end receivables", "torvex").closing

@@ -50,6 +50,7 @@ def test_a_question_for_quarters_alone_means_eight() -> None:
         "Acme's revenue for the twelve months ended June 30, 2023",
         "Why did Acme's revenue fall over the last two quarters?",
         "Has Acme's revenue developed well since 2020?",
+        "Who spends more on research and development, Acme (FY2022) or Zoltek (FY2023)?",
     ],
 )
 def test_what_is_no_series(question: str) -> None:

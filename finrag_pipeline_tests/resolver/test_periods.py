@@ -25,6 +25,8 @@ def shown(question: str) -> list[str]:
         ("in FY22?", ["2022"]),
         ("overfunded at FYE22?", ["2022"]),
         ("debt at YE22", ["2022"]),
+        ("debt in mid-2022", ["2022-06-30*"]),
+        ("debt in the middle of 2022", ["2022-06-30*"]),
         ("cash at 6/30/23", ["2023-06-30"]),
         ("a split of 13/40/23", []),
         ("in FY 2022", ["2022"]),
