@@ -39,6 +39,7 @@ from finrag_pipeline.questions.tokens import tokenise_question
 from finrag_pipeline.questions.words import OPERATIONS
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.resolver.lexicon import PLACES, any_case
+from finrag_pipeline.statements.filing_rows import FilingRow
 from finrag_pipeline.statements.periods import FiscalPeriod
 
 LEAST_CONFIDENCE = 0.6
@@ -199,8 +200,8 @@ class PlanReader:
                 trace.back(mark)
                 missing.append(label)
                 continue
-            apart = _apart(trace.inputs[mark[1] :], plan.operation)
-            quantity = quantity if apart is None else replace(quantity, value=apart)
+            amount = _as_amounts(quantity.value, trace.inputs[mark[1] :], plan.operation)
+            quantity = replace(quantity, value=amount)
             told = word_quantity(quantity, plan, self._calculation.currency, self._unit(plan, names))
             values.append((label, quantity, told))
             if len(trace.inputs) == mark[1] + 1:
@@ -331,10 +332,17 @@ class PlanReader:
         least = max(_LEAST_PART, alone.probability if alone is not None else 0.0)
         if words == part or both is None:
             return plan
-        of_place = {word.lower().replace(".", "") for word in part.split()} <= PLACES
-        if both.probability <= least and not of_place:
+        if both.probability <= least:
+            of_place = {word.lower().replace(".", "") for word in part.split()} <= PLACES
+            if of_place and alone is not None and not self._speaks_of(alone.row, whole):
+                self._doubt *= _NOTHING  # 'United States' of another quantity
             return plan
         return replace(plan, measures=(words, whole), spoken=())
+
+    def _speaks_of(self, row: FilingRow, words: str) -> bool:
+        """Whether a row, its table too, says any of words or a line that they name."""
+        lines = self._lexicon.named(words.lower()).keys() & self._lexicon.named(row.text.lower()).keys()
+        return bool(lines) or not set(terms(words)).isdisjoint(terms(row.text))
 
     def _with_unread(self, plan: QuestionPlan) -> QuestionPlan:
         """A plan whose measures say the words that were read as none of them, where rows are likelier so."""
@@ -673,7 +681,7 @@ class PlanReader:
         """What one of several measures means in words of its own, where no row is likelier."""
         said = filter(None, (measure, spoken)) if self._several else ()
         name, chance = max(filter(None, map(read_line, said)), key=lambda one: one[1], default=("", 0.0))
-        if chance < LEAST_LINE:
+        if chance < LEAST_LINE or (name in self._lexicon.entries and not self._may_mean(name, measure)):
             return None
         if name not in self._lexicon.entries:
             return self._label_of(measure, disclosures().get(name, ()), chance)
@@ -682,6 +690,12 @@ class PlanReader:
             return None
         self._doubt *= chance
         return self._line(name)
+
+    def _may_mean(self, name: str, measure: str) -> bool:
+        """Whether words may mean a line: they name none, or have a word of its label."""
+        named = self._lexicon.named(measure.lower())
+        label = terms(self._lexicon.entries[name].label)
+        return not named or name in named or not set(terms(measure)).isdisjoint(label)
 
     def _label_of(self, measure: str, labels: Sequence[str], chance: float) -> Expression | None:
         """The label that rows have for what words mean; None where a row is likelier by the words."""
@@ -909,22 +923,24 @@ def derive(
     )
 
 
-def _apart(inputs: Sequence[Input], operation: Operation) -> Decimal | None:
-    """How far two amounts are apart of which one is printed as a deduction, or how one that is has changed.
+def _as_amounts(value: Decimal, inputs: Sequence[Input], operation: Operation) -> Decimal:
+    """A value made of two amounts by their sizes, where one, or both of a change, is printed as a deduction.
 
     People who ask by how much payments exceed contributions mean amounts, whatever sign a table gives them.
-    None where none is a deduction.
     """
     deducted = [one.fact.label for one in inputs if one.value < 0]
-    wanted = {Operation.DIFFERENCE: 1, Operation.CHANGE: 2}.get(operation)
+    wanted = {Operation.DIFFERENCE: 1, Operation.RATIO: 1, Operation.CHANGE: 2}.get(operation)
     if len(inputs) != 2 or len(deducted) != wanted:
-        return None
-    if any(_PROFIT.search(label) or _LOSS.search(label) or is_netted(label) for label in deducted):
-        return None
+        return value
+    signed = (label for label in deducted if not _ALLOWANCE.search(label))
+    if any(_PROFIT.search(label) or _LOSS.search(label) or is_netted(label) for label in signed):
+        return value
     first, second = (abs(Decimal(repr(one.value))) for one in inputs)
-    return first - second
+    return abs(value) if operation is Operation.RATIO else first - second
 
 
+_ALLOWANCE = any_case(r"\b(?:allowances?|reserves?|accumulated)\b")
+"""What is taken off an amount, whatever it is called for."""
 _USES = any_case(r"\b(?:loss(?:es)?|deficit|consum\w+|burn\w*|us(?:e|es|ed|ing)|outflows?)\b")
 _LOSS = any_case(r"\b(?:loss(?:es)?|deficit)\b")
 _PROFIT = any_case(r"\b(?:income|earnings|profit|gains?|surplus)\b")
@@ -987,7 +1003,8 @@ def _larger(plan: QuestionPlan, value: float, worded: Worded, found: OpenAnswer)
     own = ([piece for piece in parts if piece not in shared] for parts in pieces)
     printed = [parts[-1].strip(" :") for parts in own if parts]
     first, second = printed if len(set(printed)) == len(found.inputs) == 2 else plan.measures[:2]
-    larger = first if (value > 0) == (plan.verdict is Verdict.LARGEST) else second
+    losses = _USES.search(plan.asked) is not None and all(item.value < 0 for item in found.inputs)
+    larger = first if (value > 0) == ((plan.verdict is Verdict.LARGEST) is not losses) else second
     return f"{larger}, by {worded.answer.removeprefix('-')}"
 
 

@@ -17,13 +17,14 @@ from finrag_pipeline.answering.inputs import FactBook, FoundFact
 from finrag_pipeline.answering.row_cross_encoder import CAPTION_WORDS
 from finrag_pipeline.filings.cover_text import find_dates, squeeze
 from finrag_pipeline.questions.formula_lexicon import Lexicon, Line, formula_lexicon
+from finrag_pipeline.questions.plan import DUE
 from finrag_pipeline.questions.question_reader import NAMES_NOTHING, naming_words, question_reader
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.resolver.lexicon import PLACES, any_case, with_places, word_set
 from finrag_pipeline.statements.concepts import normal_label
 from finrag_pipeline.statements.filed_facts import Fact, FilingInfo
 from finrag_pipeline.statements.filing_rows import FilingRow, RowValue
-from finrag_pipeline.statements.periods import FiscalPeriod, fits
+from finrag_pipeline.statements.periods import WEEK, FiscalPeriod, fits
 from finrag_pipeline.tables.row_periods import tells_only_time
 
 Match = Callable[[str, Sequence[FilingRow], str], np.ndarray]
@@ -110,7 +111,7 @@ _OPPOSITE = 0.1
 
 _SAID = r"[^\W_][\w.&'-]*"
 _LEFT_OUT = any_case(
-    r"\bnon(?:[- ]|(?=[a-z]{4}))(?P<opposite>[^\W_][\w.&'-]*)|"
+    r"\b(?:non(?:[- ]|(?=[a-z]{4}))|ex-)(?P<opposite>[^\W_][\w.&'-]*)|"
     r"\b(?:without|outside(?: of)?(?: the)?|excluding|excl\.|except(?: for)?|before|net of|"
     r"(?:other|rather) than|instead of|as opposed to|"
     r"not (?:including|counting)|(?:leaving|setting) (?:aside|out)|ignoring|not(?: yet)?(?: (?:in|been))?) "
@@ -171,6 +172,7 @@ class RowFact:
 
     fact: Fact
     probability: float
+    row: FilingRow
 
 
 @dataclass(frozen=True)
@@ -320,12 +322,14 @@ class RowBook:
             for group in groups
             if any(one.fact.scope == "primary" and _label(one.fact) == label for one in group)
         )
-        whole = next(wholes, None) if pair is None and named.isdisjoint(terms(words)) else None
+        if pair is not None:
+            wholes = (group for group in wholes if group is groups[0])
+        whole = next(wholes, None) if named.isdisjoint(terms(words)) else None
         best = whole or _largest_of_namesakes(groups, self._question) or groups[0]
         others = [g for g in groups if g is not best and not (whole and _label(g[0].fact) == label)]
         rivals = sum(group[0].chance for group in others[:3] if group[0].chance > _RIVAL)
-        fact = min(best, key=lambda one: (-round(one.chance, 3), one.order, one.fact.page)).fact
-        return RowFact(fact, chance * chance / (chance + rivals) if chance else 0.0)
+        first = min(best, key=lambda one: (-round(one.chance, 3), one.order, one.fact.page))
+        return RowFact(first.fact, chance * chance / (chance + rivals) if chance else 0.0, first.row)
 
     def _candidates(
         self, words: str, period: FiscalPeriod, apart: Fact | None, unit: str | None
@@ -676,11 +680,18 @@ class RowBook:
         of_year = info.annual and info.fiscal_quarter is None  # a release of a fourth quarter shows that too
         if of_year and period.quarter and period.length < 12 and not _is_dated(row):
             return None  # a table without periods shows those of its filing
-        fitting = (fact for fact in self._facts_of(row, info) if fits(fact, info, period) == 0)
+        facts = (fact for fact in self._facts_of(row, info) if not self._is_to_come(fact, info))
+        fitting = (fact for fact in facts if fits(fact, info, period) == 0)
         shown = [fact for fact in fitting if self._unit is None or fact.unit in ("", self._unit)]
         if shown and shown[0].months is None:  # of balances within a year that at its end
             return max(shown, key=lambda fact: fact.period_end or dt.date.min)
         return shown[0] if shown else None
+
+    def _is_to_come(self, fact: Fact, info: FilingInfo) -> bool:
+        """Whether a number is of a time behind its filing, and the question does not ask what is due."""
+        if fact.period_end is None or info.period_end is None or DUE.search(self._question):
+            return False
+        return fact.period_end > info.period_end + dt.timedelta(days=WEEK)
 
     def _facts_of(self, row: FilingRow, info: FilingInfo) -> Sequence[Fact]:
         """The numbers of a row as facts, made once."""
@@ -992,7 +1003,8 @@ def _largest_of_namesakes(
 
     def says_as_much(one: _Candidate) -> bool:
         own, others = set(terms(one.row.text)), set(terms(best.row.text))
-        return one.row.text != best.row.text and said & own >= said & others
+        headed = set(terms(" ".join((*one.row.path[:-1], *one.row.columns))))
+        return one.row.text != best.row.text and said & own >= said & others and headed <= others
 
     if best.fact.unit != "currency":
         return None

@@ -213,6 +213,13 @@ _MOVED = any_case(
     r"\b(?<!\bnet )(?:increase|decrease|rise|drop|fall|decline|reduction|growth|change)s? (?:in|of)\b|"
     r"\bhow much (?:more|less|\w{2,}er) (?:did|has|have)\b.*\b(?:get|gotten|become|grow|grown)\b"
 )
+DUE = any_case(
+    r"\b(?:due|payable|matur(?:e[sd]?|ing|ity|ities)|(?:have|has|had) to pay|expect\w*|schedul\w*|future|"
+    r"remaining)\b"
+)
+"""What a schedule shows of years to come."""
+
+_IN_ORDER = any_case(r"\b(?:oldest|earliest|latest|newest)\b[^.?]*\b(?:first|up front)\b|\bin this order\b")
 _WHICH_PERIOD = any_case(r"\b(?:which|what (?:fiscal )?(?:year|quarter)|when)\b")
 _WHICH_QUARTER = any_case(r"\b(?:which|what) (?:fiscal )?quarter\b")
 _MEAN = any_case(r"^(?:(?:average|avg|mean|annual|yearly)\s+)+")
@@ -320,7 +327,7 @@ class _Planner:
         self.of_company = _periods_by_company(masked, self.named, marks)
         self.masked = re.sub(f"[{_FIRST}-{_LAST}]", _C, masked)
         self.several = len(set(companies)) > 1
-        if _DUE.search(self.masked) and len(self.periods) > 1 and not self.periods[-1].end:
+        if DUE.search(self.masked) and len(self.periods) > 1 and not self.periods[-1].end:
             # 'As of June 30, 2024, how much was due in fiscal 2026?'
             self.periods = tuple(period for period in self.periods if not period.end)
         self.back = bool(_BACK.search(self.masked))
@@ -396,7 +403,7 @@ class _Planner:
             without = (Operation.AVERAGE, Operation.DIFFERENCE, *(_CHANGES if apart else ()))
             plan = self._calculated(one for one in Operation if one not in without)
             return plan and replace(plan, verdict=largest, each=False)
-        each = _EACH.search(self.masked) or not _SUPERLATIVE.search(self.masked)
+        each = _EACH.search(self.masked) or _IN_ORDER.search(self.text)
         if form is Form.YEAR and each and not _WHICH_PERIOD.search(self.text):
             form = Form.NUMBER  # 'in each of the years 2021 to 2023, oldest first'
         if form is Form.YEAR:
@@ -497,6 +504,9 @@ class _Planner:
         if not (self.compound or _RELATIVE.search(self.text) or _GROWS_FAST.search(self.text)):
             chances[Operation.CHANGE] += chances[Operation.GROWTH]  # 'how much did it shrink'
             chances[Operation.GROWTH] = 0.0
+        if _PERCENT_MORE.search(self.text):
+            chances[Operation.GROWTH] += chances[Operation.CHANGE]
+            chances[Operation.CHANGE] = 0.0
         how_much_of = _HOW_MUCH_OF.search(self.text) and not self.reading.share()
         if how_much_of and not _SHARE_SAID.search(self.text) and Operation.VALUE in among:
             return self._made(Operation.VALUE, measure)
@@ -691,6 +701,10 @@ _TIMES_AS = any_case(r"\btimes (?:as \w+|more|fewer|\w+er)\b.*\b(?:as|than)\b")
 """What compares two in the order in which they are named: 'times as many … as'."""
 
 _GROWS_FAST = any_case(r"\b(?:gr[eo]w\w*|fast\w*|quick\w*|slow\w*|pace|times|compound\w*)\b")
+_PERCENT_MORE = any_case(
+    r"(?:%|\bper ?cent(?:age)?|\bpct\.?) "
+    r"(?:increase|decrease|change|growth|rise|drop|decline|fall)\b(?! points?\b)"
+)
 _HOW_MUCH_OF = any_case(r"\bhow (?:much|many) of\b")
 _SHARE_SAID = any_case(
     r"%|\b(?:per ?cent\w*|pct|share|proportion|portion|fraction|slice|part|ratio|times|every|each)\b"
@@ -700,9 +714,6 @@ _OF_EVERY = any_case(
     r"\b(?:took in|takes in|rang up|sold|earned|collected)\b"
 )
 """Of what a company sells so much: 'out of every hundred dollars it took in'."""
-
-_DUE = any_case(r"\b(?:due|payable|matur(?:e[sd]?|ing|ity|ities)|(?:have|has|had) to pay)\b")
-"""What a schedule shows of years to come."""
 
 _SHARE = any_case(r"\b(?:share|portion|proportion|part|slice|fraction)\b(?!s)|^ratio(?: of)?\b(?=\s\w)")
 
@@ -883,6 +894,8 @@ def share_words(parts: Sequence[str]) -> tuple[str, ...]:
         for part in parts
     ]
     shared = next((words for words in (common[-1], common[0]) if naming_words(words)), "")
+    if len(parts) == 2:  # 'Toner beats Paper in Kenya' is of Kenya both times
+        parts = (f"{parts[0]} {_place_behind(*parts)}".strip(), parts[1])
     said = [set(naming_words(words).lower().split()) for words in common]
     for short, full in ((0, 1), (1, 0)) if len(parts) == 2 and all(said) else ():
         named = len(common[short].split()) < len(parts[short].split())
@@ -895,6 +908,15 @@ def share_words(parts: Sequence[str]) -> tuple[str, ...]:
         part if naming_words(own) or not shared else f"{part} {naming_words(shared)}"
         for part, own in zip(parts, common, strict=True)
     )
+
+
+def _place_behind(first: str, second: str) -> str:
+    """The place that a second part says beside a name of its own, where the first says none."""
+    capital = [word for word in second.split() if word[:1].isupper()]
+    places = [word for word in capital if word.lower().replace(".", "") in PLACES]
+    named = len(places) < len(capital) and any(word[:1].isupper() for word in first.split())
+    own = any(word.lower().replace(".", "") in PLACES for word in first.split())
+    return " ".join(places) if named and not own else ""
 
 
 def _share_line(parts: Sequence[str]) -> tuple[str, ...]:
