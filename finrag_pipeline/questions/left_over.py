@@ -38,7 +38,8 @@ def left_over(
     tokens = tokens[_frame(tokens) :]
     basis = {id(token) for part in basis_parts(tokens) if not used & {id(t) for t in part} for token in part}
     left = []
-    for token in once([t for t in tokens if t.kind != "WORD" or _may_tell(t.text.lower())]):
+    first = tokens[0].text if tokens else ""
+    for token in once([t for t in tokens if t.kind != "WORD" or _may_tell(t.text, t.text == first)]):
         word = token.text.lower()
         match token.kind:
             case _ if id(token) in used or token.kind in _PUNCTUATION:
@@ -79,6 +80,8 @@ def chooses_balances(text: str) -> bool:
     return not _OF_BALANCES.isdisjoint(text.lower().split())
 
 
-def _may_tell(word: str) -> bool:
-    adverb = word.endswith("ly") and "-" not in word  # 'parent-only' is none
+def _may_tell(text: str, first: bool) -> bool:
+    word = text.lower()
+    name = text[:1].isupper() and not first  # 'Firefly' is no adverb, nor is 'parent-only'
+    adverb = word.endswith("ly") and "-" not in word and not name
     return word in _OF_PERIODS or word in _OF_BALANCES or not (says_nothing(word) or adverb)

@@ -817,8 +817,15 @@ def test_what_is_due_in_a_coming_year_is_of_that_year() -> None:
         row(1, ["2025"], value(2e6, 2023, None, ["Lease debt"])),
         row(2, ["Thereafter"], value(7e6, 2023, None, ["Lease debt"])),
     ]
-    assert number("lease debt", FiscalPeriod(2024), rows=rows) == 3e6
-    assert number("lease debt", FiscalPeriod(2025), rows=rows) == 2e6
+    for year, amount in ((2024, 3e6), (2025, 2e6)):
+        asked = f"How much lease debt was due in {year}?"
+        due, plain = (
+            RowBook([(ANNUAL, in_series(rows))], row_matcher().probabilities, question=question)
+            for question in (asked, f"What was the lease debt in {year}?")
+        )
+        found = due.find("lease debt", FiscalPeriod(year))
+        assert found is not None and found.fact.value == amount
+        assert plain.find("lease debt", FiscalPeriod(year)) is None, "a schedule shows no balance"
 
 
 def test_what_is_never_negative_is_neither_a_gain_nor_a_loss() -> None:
@@ -838,3 +845,40 @@ def test_a_larger_loss_rises() -> None:
 def test_a_share_that_is_asked_for_is_no_amount() -> None:
     with pytest.raises(Abstention):
         told("What percentage of Torvex's paper sales in 2023?")
+
+
+def test_the_heavier_of_two_losses_is_the_larger_amount() -> None:
+    rows = [row(0, ["Tram operating loss"], *yearly(-8e6)), row(1, ["Ferry operating loss"], *yearly(-5e6))]
+    question = "Which had the heavier operating loss at Torvex in 2023: Tram or Ferry?"
+    assert told(question, rows).startswith("Tram operating loss")
+
+
+def test_an_allowance_is_a_share_by_its_size() -> None:
+    rows = [row(0, ["Tram loan loss allowance"], *yearly(-2e6)), row(1, ["Tram loans"], *yearly(40e6))]
+    question = "What was Torvex's tram loan loss allowance as a percentage of tram loans in 2023?"
+    assert told(question, rows) == "5.0%"
+
+
+def test_a_table_that_names_its_part_in_the_caption_alone_is_of_that_part() -> None:
+    rows = [
+        replace(row(0, ["Operating income"], *yearly(90e6)), statement="income_statement"),
+        replace(row(0, ["Operating income"], *yearly(5e6), caption="Kenya Ferries segment"), page=9),
+    ]
+    of = RowBook(
+        [(ANNUAL, rows)],
+        lambda words, rows, *_: np.array([0.1, 0.6]),
+        ["Kenya"],
+        question="What was the operating income of Kenya Ferries in 2023?",
+    )
+    found = of.find("operating income Kenya Ferries", YEARS[-1])
+    assert found is not None and found.fact.value == 5e6
+
+
+def test_a_country_has_two_names() -> None:
+    rows = [row(0, ["Sales in the U.S."], *yearly(3e6)), row(1, ["Sales elsewhere"], *yearly(9e6))]
+    assert number("sales United States", rows=rows, names=["United", "States"]) == 3e6
+
+
+def test_without_is_told_by_ex_too() -> None:
+    rows = [row(0, ["Toner sales in Kenya"], *yearly(3e6)), row(1, ["Toner sales abroad"], *yearly(9e6))]
+    assert number("toner sales ex-Kenya", rows=rows) == 9e6

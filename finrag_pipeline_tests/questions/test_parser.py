@@ -146,6 +146,8 @@ def test_a_definition_that_is_not_understood_is_never_replaced_by_the_usual_one(
             ("developed", "last", "eight", "quarters"),
         ),
         ("What was net income in FY2021, for the parent only?", ("parent",)),
+        ("How much revenue did Butterfly bring in FY2021?", ("Butterfly",)),
+        ("Roughly how much was revenue in FY2021?", ()),
         ("What was FY2021 revenue in constant euros?", ("constant", "euros")),
         ("What was the FY2021 revenue, less returns to suppliers?", ("less", "returns", "suppliers")),
         ("What was revenue in FY2021 compared with the prior year?", ("FY2021 the prior year",)),

@@ -599,3 +599,13 @@ def test_what_is_due_is_of_the_year_in_which_it_is() -> None:
 
 def test_balances_of_the_end_of_the_year_are_closing_ones() -> None:
     assert plan("torvex DSO fy23 year-end receivables", "torvex").closing
+
+
+def test_a_percentage_increase_is_a_growth() -> None:
+    found = plan("Torvex toner income - % increase FY2023 over FY2022.", "Torvex")
+    assert found.operation is Operation.GROWTH
+
+
+def test_a_place_behind_two_names_is_of_both() -> None:
+    assert share_words(("Toner sales", "Paper Canada sales"))[0] == "Toner sales Canada"
+    assert share_words(("Toner Mexico sales", "Paper Canada sales"))[0] == "Toner Mexico sales"

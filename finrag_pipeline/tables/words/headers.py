@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
 
 from finrag_pipeline.tables.words.columns import Column
 from finrag_pipeline.tables.words.rows import Line, Segment
 from finrag_pipeline.tables.words.tokens import YEAR, is_period, is_units
 
-_LEAST_CUT, _OFF_CENTRE = 3, 0.35
-"""Columns from which a text right above them is cut, and how far off its column a part may stand."""
 _SERIES = re.compile(r"(?:level|stage|tier) \d|(?:first|second|third|fourth|1st|2nd|3rd|4th) quarter", re.I)
 
 
@@ -147,8 +144,6 @@ def find_headers(
                 stub.insert(0, segments.pop(0))
         if not segments or not figures:
             continue
-        if all(header is None for header in below):
-            segments = [part for segment in segments for part in _over_each(segment, figures)]
         if len(segments) == 1 and len(figures) > 1 and is_units(segments[0].text):
             middle = (figures[0].x0 + figures[-1].x1) / 2
             if abs(_centre(segments[0]) - middle) < 2 * line.height:
@@ -178,38 +173,6 @@ def find_headers(
         if header.row and set(depth[header.first : header.last + 1]) == {rows - header.row}:
             header.row_span, header.row = header.row + 1, 0
     return found, rows
-
-
-def _over_each(segment: Segment, columns: Sequence[Column]) -> list[Segment]:
-    """A text right above three and more columns as one for each, where its words stand above them.
-
-    Headers that are hardly apart are read as one text; where letters stand within it is taken to be even.
-    """
-    inside = [c.centre for c in columns if segment.x0 - 1 <= c.centre <= segment.x1 + 1]
-    words = segment.text.split()
-    if len(inside) < _LEAST_CUT or len(words) < len(inside):
-        return [segment]
-    letter = (segment.x1 - segment.x0) / len(segment.text)
-    ends = [segment.x0 + letter * end for end in accumulate(len(word) + 1 for word in words)]
-    starts = [segment.x0, *ends[:-1]]
-    parts: dict[int, list[int]] = {}
-    for place, (start, end) in enumerate(zip(starts, ends, strict=True)):
-        nearest = min(range(len(inside)), key=lambda one: abs(inside[one] - (start + end - letter) / 2))
-        parts.setdefault(nearest, []).append(place)
-    room = _OFF_CENTRE * min(after - before for before, after in pairwise(inside))
-    cut = [
-        segment._replace(
-            x0=starts[places[0]],
-            core=starts[places[0]],
-            x1=ends[places[-1]] - letter,
-            words=len(places),
-            text=" ".join(words[place] for place in places),
-        )
-        for _, places in sorted(parts.items())
-    ]
-    apart = len(cut) == len(inside) and list(parts) == sorted(parts)
-    fits = apart and all(abs(_centre(one) - at) <= room for one, at in zip(cut, inside, strict=True))
-    return cut if fits else [segment]
 
 
 def _around(span: tuple[int, int], below: Sequence[Header | None]) -> Header | None:
