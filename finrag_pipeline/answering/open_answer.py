@@ -354,7 +354,8 @@ class PlanReader:
             new = (word for word in words.split() if said.isdisjoint(terms(word)))
             naming = (w for w in new if not says_nothing(w.lower()) and w.lower() not in OPERATIONS)
             runs.append([word for word in naming if rows.tells(word)])
-        told = dict.fromkeys((" ".join(max(runs, key=len)), " ".join(itertools.chain(*runs))))
+        every = " ".join(itertools.chain(*runs))
+        told = dict.fromkeys((every,) if len(plan.measures) > 1 else (" ".join(max(runs, key=len)), every))
 
         def found(measures: Sequence[str]) -> tuple[float, list[str]]:
             """Probability that all are meant, and the units of their numbers."""

@@ -12,7 +12,7 @@ from finrag_pipeline.answering.derivation import Derivation
 from finrag_pipeline.answering.described_parts import describes_part, with_described_part
 from finrag_pipeline.answering.open_answer import PlanReader, derive, known_name
 from finrag_pipeline.answering.part_descriptions import PartDescriptions
-from finrag_pipeline.answering.row_book import Match, OpenBook, RowBook, in_series
+from finrag_pipeline.answering.row_book import Match, OpenBook, ReadRows, RowBook, in_series
 from finrag_pipeline.answering.series import OpenAnswer
 from finrag_pipeline.questions.abbreviations import Abbreviations, has_vowel
 from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
@@ -54,6 +54,9 @@ BOOKS_KEPT = 4
 
 MOST_LINES = 4
 """Lines of a formula that are looked for among rows."""
+
+MOST_LOOKED_UP = 2
+"""Measures that are looked up for a card alone."""
 
 _BRACKETS = re.compile(r"\([^()]*\)")
 _LONG = 3
@@ -107,6 +110,7 @@ class OpenCalculator:
         self._abbreviations = lru_cache(FILINGS_KEPT)(self._abbreviated)
         self._labels = lru_cache(FILINGS_KEPT)(self._long_labels)
         self._row_book = lru_cache(BOOKS_KEPT)(self._made_row_book)
+        self._read_rows = ReadRows()
 
     def answer(
         self,
@@ -358,7 +362,7 @@ class OpenCalculator:
         asked: str,
     ) -> RowBook:
         read = [(info, self._rows(info.filing)) for info in infos]
-        return RowBook(read, self._match, names, together, unit, asked)
+        return RowBook(read, self._match, names, together, unit, asked, self._read_rows)
 
     def names_part(self, question: str, resolution: Resolution) -> bool:
         """Whether a question has a name, of a segment or product, that rows of its company print."""
@@ -393,8 +397,10 @@ class OpenCalculator:
             asked = self._with_described_part(asked, infos[0])
             book = self._row_book(infos, tuple(asked.names), asked.periods, asked.unit, asked.asked)
             last = asked.periods[-1] if asked.periods else default
-            said = (*asked.measures, *asked.meant[:1])
-            rankings += [book.closest(words, last) for words in self._looked_for(said)]
+            said = self._looked_for((*asked.measures, *asked.meant[:1]))
+            known = [words for words in said if book.looked_up(words, last)]
+            said = [words for words in said if words in known or words in said[:MOST_LOOKED_UP]]
+            rankings += [book.closest(words, last) for words in said]
         turns = itertools.zip_longest(*rankings)
         return _once(row for turn in turns for row in turn if row is not None)
 

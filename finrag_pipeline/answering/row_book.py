@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from operator import attrgetter, itemgetter
+from typing import TypeVar
 
 import numpy as np
 
@@ -30,6 +31,8 @@ from finrag_pipeline.tables.row_periods import tells_only_time
 Match = Callable[[str, Sequence[FilingRow], str], np.ndarray]
 """Probability that each row holds what words name in a question, shape (rows,)."""
 
+Read = TypeVar("Read")
+
 Place = tuple[object, ...]
 """Where rows stand that belong together."""
 
@@ -48,6 +51,9 @@ _KIND_OF_PART = any_case(
 )
 """What any parts of a company may be called."""
 _GEOGRAPHIC = any_case(r"region|countr|geograph|area|market|continent")
+
+MOST_READ = 60_000
+"""Rows of which what they say is kept: those of some twenty annual reports."""
 
 _MOST_ROWS = 200
 _RIVAL = 0.05
@@ -212,6 +218,36 @@ def nearness(one: FilingRow, other: FilingRow) -> float:
     return 1.0 if one.path == other.path else _NEITHER_ROW_NOR_COLUMN
 
 
+class ReadRows:
+    """What rows say, and their numbers as facts: made once, for one question after the other."""
+
+    def __init__(self) -> None:
+        self._facts: dict[int, tuple[FilingRow, Sequence[Fact]]] = {}
+        self._texts: dict[int, tuple[FilingRow, str]] = {}
+
+    def facts(self, row: FilingRow, info: FilingInfo) -> Sequence[Fact]:
+        """The numbers of a row that have a period."""
+        known = self._facts.get(id(row))
+        if known is None or known[0] is not row:
+            facts = [fact for value in row.values if (fact := row_fact(row, value, info)) is not None]
+            known = _kept(self._facts, row, facts)
+        return known[1]
+
+    def text(self, row: FilingRow) -> str:
+        """What a row says, its caption too, in lower case."""
+        known = self._texts.get(id(row))
+        if known is None or known[0] is not row:
+            known = _kept(self._texts, row, _plain(row))
+        return known[1]
+
+
+def _kept(known: dict[int, tuple[FilingRow, Read]], row: FilingRow, read: Read) -> tuple[FilingRow, Read]:
+    if len(known) >= MOST_READ:
+        known.clear()
+    made = known[id(row)] = row, read
+    return made
+
+
 class RowBook:
     """Printed rows of a company's filings.
 
@@ -222,6 +258,7 @@ class RowBook:
         together: periods that one row should show.
         unit: that numbers should have; None for any.
         question: that is asked, without companies.
+        read: what rows say, as other questions have read it.
 
     Attributes:
         asked_as: the question that words are looked up with, of those that stand for others of it.
@@ -236,6 +273,7 @@ class RowBook:
         together: Sequence[FiscalPeriod] = (),
         unit: str | None = None,
         question: str = "",
+        read: ReadRows | None = None,
     ) -> None:
         self._question = question
         self.asked_as: dict[str, str] = {}
@@ -245,6 +283,10 @@ class RowBook:
         self._unit = unit
         self._infos = {info.filing: info for info, _ in filings}
         self._order = {info.filing: place for place, (info, _) in enumerate(filings)}
+        of_years = (info for info, _ in filings if info.annual and info.fiscal_quarter is None)
+        self._of_years = {info.filing for info in of_years}  # a release of a fourth quarter shows that too
+        coming = DUE.search(question) is None
+        self._ends = {info.filing: info.period_end for info, _ in filings if coming and info.period_end}
         said = set(terms(" ".join((question, *names))))
         self._rows = [_below_its_part(row, said) for _, rows in filings for row in rows]
         self._totals = {_siblings(row): at for at, row in enumerate(self._rows) if _TOTAL.match(row.label)}
@@ -258,13 +300,15 @@ class RowBook:
         self._by_table: dict[tuple[object, ...], list[FilingRow]] = {}
         for row in self._rows:
             self._by_table.setdefault((row.filing, row.page, row.table), []).append(row)
-        self._facts: dict[int, tuple[FilingRow, Sequence[Fact]]] = {}
-        self._texts = [_plain(row) for row in self._rows]
+        self._read = read if read is not None else ReadRows()
+        self._texts = [self._read.text(row) for row in self._rows]
         self._match = match
         self._probabilities = lru_cache(64)(self._rate)
+        self._looked_up: list[tuple[str, tuple[FiscalPeriod, ...]]] = []
         self._showing = lru_cache(64)(self._rows_showing)
+        self.shows = lru_cache(64)(self._shows)
 
-    def shows(self, period: FiscalPeriod) -> bool:
+    def _shows(self, period: FiscalPeriod) -> bool:
         """Whether any row has a number of the period."""
         return any(self._of_period(row, period) is not None for row in self._rows)
 
@@ -383,12 +427,22 @@ class RowBook:
         return (rows[0], rows[1]) if rows else None
 
     def closest(self, words: str, period: FiscalPeriod) -> list[FilingRow]:
-        """Rows that words may name, the likeliest first; of any period where none shows the one asked for."""
+        """Rows that words may name, the likeliest first; of any period where none shows the one asked for.
+
+        What was looked up with more words, to be answered, is not looked up again.
+        """
+        words = self.looked_up(words, period) or words
         chances = self._probabilities(words, self._periods_with(period))
         if not (chances > _LITTLE).any() and self._rows:
             chances = np.array(self._match(words, self._rows, self._question), dtype=float)
         scores = chances * np.array([1.0 if row.statement else _IN_A_NOTE for row in self._rows])
         return [self._rows[place] for place in np.argsort(-scores, kind="stable") if chances[place] > _LITTLE]
+
+    def looked_up(self, words: str, period: FiscalPeriod) -> str | None:
+        """Words that were looked up for a period and say all of these; None where there are none."""
+        said, periods = {*words.split()}, self._periods_with(period)
+        known = (other for other, when in self._looked_up if when == periods and said <= {*other.split()})
+        return next(known, None)
 
     def share(
         self, part: str, whole: str, period: FiscalPeriod, dated: bool
@@ -536,6 +590,7 @@ class RowBook:
     def _rate(self, words: str, periods: tuple[FiscalPeriod, ...]) -> np.ndarray:
         """Probability that each row is meant, shape (rows,); rows without a number of the periods are not."""
         chances = np.zeros(len(self._rows))
+        self._looked_up.append((words, periods))
         places, rows = self._showing(periods)
         if not places:
             return chances
@@ -677,29 +732,19 @@ class RowBook:
         info = self._infos[row.filing]
         if opening and period.end is None and not all(value.months for value in row.values):
             period = period.shift(-1)
-        of_year = info.annual and info.fiscal_quarter is None  # a release of a fourth quarter shows that too
-        if of_year and period.quarter and period.length < 12 and not _is_dated(row):
+        if row.filing in self._of_years and period.quarter and period.length < 12 and not _is_dated(row):
             return None  # a table without periods shows those of its filing
-        facts = (fact for fact in self._facts_of(row, info) if not self._is_to_come(fact, info))
-        fitting = (fact for fact in facts if fits(fact, info, period) == 0)
+        fitting = (fact for fact in self._read.facts(row, info) if fits(fact, info, period) == 0)
+        fitting = (fact for fact in fitting if not self._is_to_come(fact))
         shown = [fact for fact in fitting if self._unit is None or fact.unit in ("", self._unit)]
         if shown and shown[0].months is None:  # of balances within a year that at its end
             return max(shown, key=lambda fact: fact.period_end or dt.date.min)
         return shown[0] if shown else None
 
-    def _is_to_come(self, fact: Fact, info: FilingInfo) -> bool:
+    def _is_to_come(self, fact: Fact) -> bool:
         """Whether a number is of a time behind its filing, and the question does not ask what is due."""
-        if fact.period_end is None or info.period_end is None or DUE.search(self._question):
-            return False
-        return fact.period_end > info.period_end + dt.timedelta(days=WEEK)
-
-    def _facts_of(self, row: FilingRow, info: FilingInfo) -> Sequence[Fact]:
-        """The numbers of a row as facts, made once."""
-        known = self._facts.get(id(row))
-        if known is None or known[0] is not row:
-            facts = [fact for value in row.values if (fact := row_fact(row, value, info)) is not None]
-            known = self._facts[id(row)] = row, facts
-        return known[1]
+        end = self._ends.get(fact.filing)
+        return end is not None and fact.period_end is not None and (fact.period_end - end).days > WEEK
 
 
 def in_series(rows: Sequence[FilingRow]) -> list[FilingRow]:
