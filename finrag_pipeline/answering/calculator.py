@@ -322,8 +322,8 @@ class Calculator:
         others = [word.removesuffix("'s") for word in naming_words(question).split()]
         others = [word for word in others if word.isalpha() and word.lower() not in said]
         if any(word[:1].isupper() for word in others) and self.opened.names_part(question, resolution):
-            why = "the question asks for a part of the company"
-            raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
+            why = "the question asks for a part of the company, which no statement shows"
+            raise Abstention(AbstentionKind.NO_LINE, why)  # nor does a sentence that is quoted
         named = {*names_in(parsed.expression)} - parsed.definitions.keys()
         if len(named) != 1 or parsed.also or not others:
             return
