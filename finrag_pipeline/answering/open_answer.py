@@ -38,7 +38,7 @@ from finrag_pipeline.questions.token_runs import says_nothing
 from finrag_pipeline.questions.tokens import tokenise_question
 from finrag_pipeline.questions.words import OPERATIONS
 from finrag_pipeline.rankers.page_ranker.terms import terms
-from finrag_pipeline.resolver.lexicon import PLACES, any_case
+from finrag_pipeline.resolver.lexicon import any_case, is_place
 from finrag_pipeline.statements.filing_rows import FilingRow
 from finrag_pipeline.statements.periods import FiscalPeriod
 
@@ -333,8 +333,11 @@ class PlanReader:
         if words == part or both is None:
             return plan
         if both.probability <= least:
-            of_place = {word.lower().replace(".", "") for word in part.split()} <= PLACES
-            if of_place and alone is not None and not self._speaks_of(alone.row, whole):
+            if (
+                all(map(is_place, part.split()))
+                and alone is not None
+                and not self._speaks_of(alone.row, whole)
+            ):
                 self._doubt *= _NOTHING  # 'United States' of another quantity
             return plan
         return replace(plan, measures=(words, whole), spoken=())
@@ -702,7 +705,7 @@ class PlanReader:
         """The label that rows have for what words mean; None where a row is likelier by the words."""
         if not labels:
             return None
-        places = [word for word in measure.split() if word.lower().replace(".", "") in PLACES]
+        places = [*filter(is_place, measure.split())]
         labels = [" ".join((label, *places)) for label in labels]
         rows = self._book.rows
         rows.asked_as.update((label, f"What was the {label}?") for label in labels)

@@ -299,7 +299,7 @@ class RowBook:
                 self._closings.setdefault((_siblings(row), row.columns), []).append(at)
         self._by_table: dict[tuple[object, ...], list[FilingRow]] = {}
         for row in self._rows:
-            self._by_table.setdefault((row.filing, row.page, row.table), []).append(row)
+            self._by_table.setdefault(_table_of(row), []).append(row)
         self._read = read if read is not None else ReadRows()
         self._texts = [self._read.text(row) for row in self._rows]
         self._match = match
@@ -484,7 +484,7 @@ class RowBook:
 
     def _totals_of(self, row: FilingRow, said: set[str], dated: bool) -> list[FilingRow]:
         """Totals below a row whose label words name; beside it, where they name its column."""
-        siblings = [other for other in self._by_table[row.filing, row.page, row.table] if other is not row]
+        siblings = [other for other in self._by_table[_table_of(row)] if other is not row]
         beside = [one for one in siblings if one.path == row.path and any(map(_TOTAL.match, one.columns))]
         if said.isdisjoint(terms(row.label)):
             return [] if said.isdisjoint(terms(" ".join(row.columns))) else beside
@@ -756,7 +756,7 @@ def in_series(rows: Sequence[FilingRow]) -> list[FilingRow]:
     found: dict[tuple[object, ...], FilingRow] = {}
     for row in rows:
         for part in map(_of_coming_year, _by_heading(row)):
-            place: tuple[object, ...] = (row.filing, row.page, row.table)
+            place = _table_of(row)
             dated = part.values[0].period_end is not None
             headings = tuple(one for one in part.path[:-1] if not (dated and tells_only_time(one)))
             label = _undated(part.label) if dated else part.label
@@ -960,7 +960,7 @@ def _are_parts(row: FilingRow, other: FilingRow) -> bool:
 
 def _siblings(row: FilingRow) -> Place:
     """What rows below one heading of a table have in common."""
-    return row.filing, row.page, row.table, row.path[:-1]
+    return *_table_of(row), row.path[:-1]
 
 
 def _column_of(row: FilingRow) -> str:
@@ -969,7 +969,7 @@ def _column_of(row: FilingRow) -> str:
 
 def _columns_of(row: FilingRow) -> Place:
     """What the columns of one row below one heading have in common."""
-    return row.filing, row.page, row.table, row.row, row.path, row.columns[:-1]
+    return *_table_of(row), row.row, row.path, row.columns[:-1]
 
 
 def _called(one_of: str, head: FilingRow, parts: Sequence[Part]) -> float:

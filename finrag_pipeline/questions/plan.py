@@ -23,7 +23,15 @@ from finrag_pipeline.questions.question_reader import (
 from finrag_pipeline.questions.scope import ASKS_FOR_TEXT
 from finrag_pipeline.questions.tokens import fiscal_period
 from finrag_pipeline.questions.words import EXISTENCE, OF_THAT, STATE
-from finrag_pipeline.resolver.lexicon import ACRONYMS, NUMBERS, PLACES, any_case, as_places, word_set
+from finrag_pipeline.resolver.lexicon import (
+    ACRONYMS,
+    NUMBERS,
+    PLACES,
+    any_case,
+    as_places,
+    is_place,
+    word_set,
+)
 from finrag_pipeline.resolver.periods import WHOLE_YEAR, PeriodSpan, find_periods, with_years
 from finrag_pipeline.resolver.tokens import MOST_CHARACTERS, one_line
 from finrag_pipeline.statements.periods import FiscalPeriod
@@ -132,7 +140,7 @@ _FIRST, _LAST = "\ue010", "\ue0ff"  # stand for one company each
 
 # --- periods ---------------------------------------------------------------------------------------------
 _YEAR_END = any_case(r"\byear[- ]end\b")
-_CLOSING = any_case(r"\b(?:year[- ]end|closing|ending|period[- ]end)\b")
+_CLOSING = any_case(r"\b(?:closing|ending|period[- ]end)\b")
 _AVERAGE = any_case(r"\b(?:average|opening|beginning)\b")
 _EACH = any_case(
     r"\b(?:each|every|year by year|quarter by quarter|trend\w*|develop\w*|evol\w*|over the (?:last|past)|"
@@ -913,10 +921,9 @@ def share_words(parts: Sequence[str]) -> tuple[str, ...]:
 def _place_behind(first: str, second: str) -> str:
     """The place that a second part says beside a name of its own, where the first says none."""
     capital = [word for word in second.split() if word[:1].isupper()]
-    places = [word for word in capital if word.lower().replace(".", "") in PLACES]
+    places = [*filter(is_place, capital)]
     named = len(places) < len(capital) and any(word[:1].isupper() for word in first.split())
-    own = any(word.lower().replace(".", "") in PLACES for word in first.split())
-    return " ".join(places) if named and not own else ""
+    return " ".join(places) if named and not any(map(is_place, first.split())) else ""
 
 
 def _share_line(parts: Sequence[str]) -> tuple[str, ...]:

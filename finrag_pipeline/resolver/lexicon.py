@@ -64,6 +64,11 @@ def _place_of(word: str) -> str:
     return next((place for place in places if place.lower() in PLACES), word)
 
 
+def is_place(word: str) -> bool:
+    """Whether a word is a place, dots aside: 'U.S.'."""
+    return word.lower().replace(".", "") in PLACES
+
+
 def as_places(text: str) -> str:
     """A text with the place for each word that is made of one: 'Europe sales' for 'European sales'."""
     return _OF_PLACE.sub(lambda word: _place_of(word[0]), _UK.sub("United Kingdom", text))
