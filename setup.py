@@ -93,6 +93,7 @@ setup(
             "questions/line_reader.safetensors",
             "questions/disclosures.toml",
             "questions/formulas.toml",
+            "answering/answer_confidence.safetensors",
             "answering/row_cross_encoder.safetensors",
             "answering/row_dual_encoder.safetensors",
             "answering/row_matcher.safetensors",

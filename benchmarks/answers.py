@@ -2,7 +2,6 @@
 
     python -m benchmarks.answers
     python -m benchmarks.answers --questions benchmarks/questions/answerable_held_out.jsonl
-    python -m benchmarks.answers --questions benchmarks/questions/*answerable_pdfs.jsonl --confidence
 
 The lake must hold the filings that the questions name: inline XBRL of 2024 and 2025 as filed, printed to PDF
 by a browser. ``benchmarks/questions`` says where questions and answers come from and what may be looked at.
@@ -17,14 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 from rich.progress import track
-from sklearn.linear_model import LogisticRegression
 
 from benchmarks import arguments
-from finrag_pipeline.answering import open_answer
 from finrag_pipeline.answering.answer import Answer
-from finrag_pipeline.answering.row_matcher import log_odds
 from finrag_pipeline.services.ask import Asker
 from finrag_pipeline.settings import get_settings
 
@@ -98,18 +93,12 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--questions", nargs="+", type=Path, default=[FOLDER / name for name in BUILD])
     parser.add_argument("--show", action="store_true", help="print each question that is answered wrongly")
-    parser.add_argument(
-        "--confidence", action="store_true", help="fit the probabilities of answers from rows, however unsure"
-    )
     options = parser.parse_args()
-    chances = _Chances() if options.confidence else None
     asker = Asker(get_settings())
     counts: dict[str, Counter[Outcome]] = defaultdict(Counter)
     for question in track(read_questions(options.questions), "asking"):
         answer = asker.ask(question["question"]).answer
         outcome = judge(question, answer)
-        if chances is not None:
-            chances.keep(answer, outcome)
         counts[question["kind"]][outcome] += 1
         counts["all" if "answer" in question else "all without an answer"][outcome] += 1
         if options.show and outcome == "wrong":
@@ -120,38 +109,6 @@ def main() -> None:
         answered = found["right"] + found["wrong"]
         share = f"{found['wrong'] / answered:.2f}" if answered else "-"
         print(f"{kind:24}{found['right']:8}{found['wrong']:8}{found['not answered']:8}  {share}")
-    if chances is not None:
-        chances.fit()
-
-
-class _Chances:
-    """Log-odds of the least likely row of each answer from rows, and whether it is right."""
-
-    def __init__(self) -> None:
-        self._last = 0.0
-        self._kept: list[tuple[float, bool]] = []
-        open_answer.LEAST_CONFIDENCE = 0.0
-        as_shipped = open_answer.calibrated
-
-        def calibrated(chance: float) -> float:
-            self._last = chance
-            return as_shipped(chance)
-
-        open_answer.calibrated = calibrated
-
-    def keep(self, answer: Answer, outcome: Outcome) -> None:
-        """Remember an answer, if it comes from rows."""
-        if answer.derivation.from_rows:
-            self._kept.append((float(log_odds(self._last)), outcome == "right"))
-
-    def fit(self) -> None:
-        """Print constant and weight, and how many answers are right and wrong from each chance on."""
-        odds, right = (np.array(part) for part in zip(*self._kept, strict=True))
-        fitted = LogisticRegression(C=1e6).fit(odds[:, None], right)
-        print(f"constant {fitted.intercept_[0]:.2f}, weight {fitted.coef_[0][0]:.2f}")
-        for bound in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7):
-            given = right[odds >= log_odds(bound)]
-            print(f"rows from {bound}: {given.sum()} right, {len(given) - given.sum()} wrong")
 
 
 if __name__ == "__main__":

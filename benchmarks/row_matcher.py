@@ -1,17 +1,19 @@
-"""Trains the ranker of printed rows that the package ships, and tests it on companies left out.
+"""Trains the matcher of printed rows that the package ships, and tests it on companies left out.
 
-    FINRAG_LAKE=lake python -m benchmarks.row_matcher [--questions FILE ...] [--write]
+    FINRAG_LAKE=lake python -m benchmarks.row_matcher --keep ROWS.npz [--questions FILE ...]
+    python -m benchmarks.row_matcher --learn ROWS.npz ... [--write]
 
-The questions of ``benchmarks/questions`` are asked of a lake that holds their filings, and all rows that are
-looked at on the way are kept with their features. Right is each row that prints a number which proves the
-answer, for its period. Only companies whose rows did not teach the encoders
-(``benchmarks.row_cross_encoder``) are asked about: these know the others better than those that users bring.
+In the first line the questions of ``benchmarks/questions`` are asked of a lake that holds their filings, and
+all rows that are looked at on the way are kept with their features: once for the filings in inline XBRL, once
+for FinanceBench's PDFs (``*answerable_pdfs.jsonl``). Right is each row that prints a number which proves the
+answer, for its period. Companies whose rows taught the encoders (``benchmarks.row_cross_encoder``) are not
+asked about: these know them better than those that users bring.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -22,22 +24,14 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 from safetensors.numpy import load, save_file
-from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 
 from benchmarks import arguments
 from benchmarks.answers import FOLDER, read_questions
-from benchmarks.row_questions import RANKED, company_of
+from benchmarks.row_questions import company_of, taught_companies
 from benchmarks.trees import tree_arrays
 from finrag_pipeline.answering import row_matcher
-from finrag_pipeline.answering.row_matcher import (
-    FEATURES,
-    JUDGED_BY,
-    MODEL_FILE,
-    SCORES,
-    RowMatcher,
-    ranked,
-    relate,
-)
+from finrag_pipeline.answering.row_matcher import FEATURES, MODEL_FILE, SCORES, RowMatcher, ranked, relate
 from finrag_pipeline.services.ask import Asker
 from finrag_pipeline.settings import get_settings
 from finrag_pipeline.statements.filing_rows import FilingRow, RowValue
@@ -46,12 +40,12 @@ SETS = (
     "answerable_build.jsonl", "answerable_more.jsonl", "unanswerable_build.jsonl", "unanswerable_more.jsonl",
 )  # fmt: skip
 SEED = 1
-FOLDS = 6
-ROUNDS = 300
+FOLDS = 5
+ROUNDS = 250
 PARAMETERS = {
-    "objective": "lambdarank", "learning_rate": 0.05, "num_leaves": 7, "min_data_in_leaf": 60,
-    "feature_fraction": 0.5, "bagging_fraction": 0.8, "bagging_freq": 1, "lambda_l2": 10,
-    "lambdarank_truncation_level": 3, "verbose": -1, "num_threads": 2, "seed": SEED, "deterministic": True,
+    "objective": "binary", "learning_rate": 0.04, "num_leaves": 31, "min_data_in_leaf": 100,
+    "feature_fraction": 0.3, "bagging_fraction": 0.8, "bagging_freq": 1, "lambda_l2": 10, "verbose": -1,
+    "num_threads": 2, "seed": SEED, "deterministic": True,
 }  # fmt: skip
 
 _LEAST_ROWS = 200
@@ -97,10 +91,16 @@ class _Keeper(RowMatcher):
         super().__init__(load(shipped))
 
     def _weighed(
-        self, measure: str, question: str, rows: Sequence[FilingRow], by_words: np.ndarray
-    ) -> np.ndarray | None:
-        features = super()._weighed(measure, question, rows, by_words)
-        if features is not None and self._features and len(self._features.rows) >= _LEAST_ROWS:
+        self,
+        measure: str,
+        question: str,
+        rows: Sequence[FilingRow],
+        by_words: np.ndarray,
+        likeness: np.ndarray,
+        left: np.ndarray,
+    ) -> np.ndarray:
+        features = super()._weighed(measure, question, rows, by_words, likeness, left)
+        if self._features and len(self._features.rows) >= _LEAST_ROWS:
             self.kept[measure, question] = rows, features
         return features
 
@@ -122,11 +122,12 @@ def read(questions: Sequence[Mapping[str, Any]]) -> list[Asked]:
             )
             ends = [dt.date.fromisoformat(fact["end"]) for fact in facts if fact.get("end")]
             shown = np.array([not ends or any(_ends(value, ends) for value in row.values) for row in rows])
-            found.append(Asked(_company(question), features, right, shown | right))
+            found.append(Asked(company_asked(question), features, right, shown | right))
     return found
 
 
-def _company(question: Mapping[str, Any]) -> str:
+def company_asked(question: Mapping[str, Any]) -> str:
+    """The company that a question is about, the first of several; its own name where nothing answers it."""
     filings = question.get("filing") or [question["id"]]
     return company_of(filings[0] if isinstance(filings, list) else filings)
 
@@ -148,68 +149,90 @@ def _prints(value: RowValue, fact: Mapping[str, Any]) -> bool:
     return _ends(value, [end]) and abs(value.months - months) <= _MONTHS_OFF
 
 
+def keep(asked: Sequence[Asked], path: Path) -> None:
+    """Write what was looked at to a file."""
+    np.savez_compressed(
+        path,
+        features=np.concatenate([one.features for one in asked]),
+        right=np.concatenate([one.right for one in asked]),
+        shown=np.concatenate([one.shown for one in asked]),
+        counts=np.array([len(one.right) for one in asked]),
+        companies=np.array([one.company for one in asked]),
+    )
+
+
+def kept(path: Path) -> list[Asked]:
+    """What `keep` wrote to a file."""
+    with np.load(path) as of:
+        arrays = (np.split(of[name], np.cumsum(of["counts"])[:-1]) for name in ("features", "right", "shown"))
+        return [Asked(str(company), *own) for company, *own in zip(of["companies"], *arrays, strict=True)]
+
+
 def train(asked: Sequence[Asked]) -> lightgbm.Booster:
-    """Trees that rank the rows of each question for which one is right."""
-    lists = [one for one in asked if one.right.any()]
+    """Trees that tell which rows of questions are right."""
     data = lightgbm.Dataset(
-        np.concatenate([one.features[one.shown] for one in lists]),
-        np.concatenate([one.right[one.shown] for one in lists]).astype(int),
-        group=[int(one.shown.sum()) for one in lists],
+        np.concatenate([one.features[one.shown] for one in asked]),
+        np.concatenate([one.right[one.shown] for one in asked]).astype(int),
         feature_name=list(FEATURES),
     )
     return lightgbm.train(PARAMETERS, data, ROUNDS)
 
 
-def left_out_scores(asked: Sequence[Asked], absent: Sequence[Asked]) -> tuple[list[np.ndarray], ...]:
-    """Scores of the rows of questions by trees of other companies; last of those without a right row."""
-    companies = sorted({one.company for one in asked})
-    folds = {company: place % FOLDS for place, company in enumerate(companies)}
+def without_right(asked: Sequence[Asked]) -> list[Asked]:
+    """The same questions as if their right rows were not printed: people ask for what no row prints, too."""
+    return [one.without_right() for one in asked if one.right.any() and not one.right.all()]
+
+
+def of_others(asked: Sequence[Asked]) -> Callable[[str], lightgbm.Booster]:
+    """For each company trees that learned nothing from its questions."""
+    folds = {company: place % FOLDS for place, company in enumerate(sorted({one.company for one in asked}))}
     models = [train([one for one in asked if folds[one.company] != fold]) for fold in range(FOLDS)]
-    return tuple(
-        [np.asarray(models[folds[one.company]].predict(one.features)) for one in lists]
-        for lists in (asked, absent)
-    )
+    return lambda company: models[folds.get(company, 0)]
 
 
-def first_right(asked: Sequence[Asked], scores: Sequence[np.ndarray]) -> tuple[int, int, int]:
-    """Questions with a right row, and for how many it is first and in the first three."""
+def first_right(asked: Sequence[Asked], chances: Sequence[np.ndarray]) -> tuple[int, int, int, float]:
+    """Questions with a right row, for how many it is first and in the first three, and an AUC.
+
+    That of the probability of the first row of any question, for telling whether it is right.
+    """
     first = three = count = 0
-    for one, score in zip(asked, scores, strict=True):
+    likely, is_right = [], []
+    for one, chance in zip(asked, chances, strict=True):
+        best = np.argsort(-np.where(one.shown, chance, -np.inf), kind="stable")
+        likely.append(chance[best[0]])
+        is_right.append(bool(one.right[best[0]]))
         if one.right.any():
-            best = np.argsort(-np.where(one.shown, score, -np.inf), kind="stable")
             count += 1
-            first += bool(one.right[best[0]])
+            first += is_right[-1]
             three += bool(one.right[best[:3]].any())
-    return count, first, three
-
-
-def calibrated(asked: Sequence[Asked], scores: Sequence[np.ndarray]) -> np.ndarray:
-    """Constant and weights that make log-odds of a score and of how well a row fits (Platt, 1999)."""
-    judged = [FEATURES.index(name) for name in JUDGED_BY]
-    rows = [
-        np.column_stack([score, one.features[:, judged]])[one.shown]
-        for one, score in zip(asked, scores, strict=True)
-    ]
-    right = np.concatenate([one.right[one.shown] for one in asked])
-    fitted = LogisticRegression(C=1e6, max_iter=500).fit(np.concatenate(rows), right)
-    return np.concatenate([fitted.intercept_, fitted.coef_[0]]).astype(np.float32)
+    return count, first, three, float(roc_auc_score(is_right, likely))
 
 
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--questions", nargs="+", type=Path, default=[FOLDER / name for name in SETS])
+    parser.add_argument(
+        "--keep", type=Path, help="ask the questions, and keep in this file what is looked at"
+    )
+    parser.add_argument("--learn", nargs="+", type=Path, default=[], help="files of what was looked at")
     parser.add_argument("--write", action="store_true", help="replace the shipped model")
     options = parser.parse_args()
-    questions = [one for one in read_questions(options.questions) if _company(one) in RANKED]
-    asked = read(questions)
-    # People ask for what no row prints, too.
-    absent = [one.without_right() for one in asked if one.right.any() and not one.right.all()]
-    scores, scores_absent = left_out_scores(asked, absent)
-    count, first, three = first_right(asked, scores)
-    Console().print(f"{count} measures, right row first {first}, among three {three}")
+    if options.keep:
+        taught = taught_companies()
+        keep(
+            read([one for one in read_questions(options.questions) if company_asked(one) not in taught]),
+            options.keep,
+        )
+    if not options.learn:
+        return
+    asked = [one for path in options.learn for one in kept(path)]
+    lists = [*asked, *without_right(asked)]
+    trees_for = of_others(lists)
+    chances = [np.asarray(trees_for(one.company).predict(one.features)) for one in asked]
+    count, first, three, area = first_right(asked, chances)
+    Console().print(f"{count} measures, right row first {first}, among three {three}, AUC {area:.3f}")
     if options.write:
-        blend = calibrated([*asked, *absent], [*scores, *scores_absent])
-        arrays = tree_arrays(train(asked)) | {"blend": blend}
+        arrays = tree_arrays(train(lists))
         save_file(arrays, str(files("finrag_pipeline.answering") / MODEL_FILE))
 
 

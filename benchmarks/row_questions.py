@@ -247,6 +247,12 @@ def filing_phrases(rows_of: Callable[[str], Sequence[FilingRow]]) -> Iterator[Ph
         yield Phrased(filing, pool, 0, right, tuple(one["phrases"]), (), tuple(one["questions"]))
 
 
+def taught_companies() -> set[str]:
+    """Companies whose rows taught the encoders."""
+    written = map(json.loads, FILING_ROW_PHRASES.read_text().splitlines())
+    return {company_of(one["filing"]) for one in written} - RANKED
+
+
 def company_of(filing: str) -> str:
     """The ticker that the name of a filing begins with."""
     return filing.partition("_")[0]

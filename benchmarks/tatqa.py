@@ -129,7 +129,7 @@ def answer(question: str, info: FilingInfo, rows: Sequence[FilingRow]) -> Deriva
         lambda _: rows,
         Resolver([]),
         formula_lexicon(),
-        row_matcher().probabilities,
+        row_matcher().rate,
     )
     try:
         return calculator.answer(question, Resolution(question, (), (), None, ()), [info.filing])

@@ -222,7 +222,7 @@ class Calculator:
         if printed is not None:
             infos = {filing: info for filing, info in self._every.items() if filing in printed.filings}
         rows = printed.of if printed is not None else lambda filing: ()
-        match = row_matcher().probabilities
+        match = row_matcher().rate
         parts = printed.parts if printed is not None else None
         return OpenCalculator(infos, self._facts_of, rows, self.resolver, self._lexicon, match, parts)
 

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache, partial
 
 from finrag_pipeline.answering.derivation import Derivation
 from finrag_pipeline.answering.described_parts import describes_part, with_described_part
-from finrag_pipeline.answering.open_answer import PlanReader, derive, known_name
+from finrag_pipeline.answering.open_answer import NO_MONEY, PlanReader, derive, known_name
 from finrag_pipeline.answering.part_descriptions import PartDescriptions
 from finrag_pipeline.answering.row_book import Match, OpenBook, ReadRows, RowBook, in_series
 from finrag_pipeline.answering.series import OpenAnswer
@@ -204,7 +204,11 @@ class OpenCalculator:
         ):
             line = read_plan(left, names, self._knows, question, line=entry.label)
             line = _of_change(line) if line and _CHANGE.search(entry.label) else line
-            spoken = plan.measures if plan and len(plan.measures) == 1 else ()
+            if line and self._lexicon.unit_of(name) in NO_MONEY and line.operation is Operation.RATIO:
+                # 'Out of every dollar sold, how much was left as profit' asks for the margin alone.
+                line = replace(line, operation=Operation.VALUE, measures=line.measures[:1])
+            same = plan is not None and line is not None and line.operation is plan.operation
+            spoken = plan.measures if plan and same and len(plan.measures) == 1 else ()
             plan = replace(line, measure_chance=chance, spoken=spoken) if line else plan
         return _over_time(plan) if asked and plan else plan
 
@@ -349,9 +353,12 @@ class OpenCalculator:
         """Facts and rows of filings; their rows are read when first needed."""
         facts = [(info, self._facts(info.filing)) for info in infos]
         together = () if newest else plan.periods
-        rows = partial(self._row_book, tuple(infos), tuple(plan.names), together, plan.unit, plan.asked)
+        rows, percentages = (
+            partial(self._row_book, tuple(infos), tuple(plan.names), together, unit, plan.asked)
+            for unit in (plan.unit, "percent")
+        )
         statements = plan.directives.statements
-        return OpenBook(facts, self._lexicon, rows, statements, newest, plan.asked, lines_too)
+        return OpenBook(facts, self._lexicon, rows, statements, newest, plan.asked, lines_too, percentages)
 
     def _made_row_book(
         self,

@@ -6,9 +6,9 @@ import datetime as dt
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from operator import attrgetter, itemgetter
 from typing import TypeVar
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from finrag_pipeline.answering.inputs import FactBook, FoundFact
 from finrag_pipeline.answering.row_cross_encoder import CAPTION_WORDS
+from finrag_pipeline.answering.row_matcher import SIGNS, Lessened, Rated, log_odds, unlessened
 from finrag_pipeline.filings.cover_text import find_dates, squeeze
 from finrag_pipeline.questions.formula_lexicon import Lexicon, Line, formula_lexicon
 from finrag_pipeline.questions.plan import DUE
@@ -28,16 +29,19 @@ from finrag_pipeline.statements.filing_rows import FilingRow, RowValue
 from finrag_pipeline.statements.periods import WEEK, FiscalPeriod, fits
 from finrag_pipeline.tables.row_periods import tells_only_time
 
-Match = Callable[[str, Sequence[FilingRow], str], np.ndarray]
-"""Probability that each row holds what words name in a question, shape (rows,)."""
+Match = Callable[[str, Sequence[FilingRow], str, Lessened], Rated]
+"""How likely each row holds what words name in a question."""
 
 Read = TypeVar("Read")
 
 Place = tuple[object, ...]
 """Where rows stand that belong together."""
 
+AHEAD = "ahead"
+"""Sign of a row: how far it is ahead of the next."""
+
 _SAME = 5e-4
-_PARTS_ADD_UP = 0.01
+_PARTS_ADD_UP = 0.003
 _SURELY = 0.9
 _UNSAID = 0.6
 _PLAINLY = 0.5
@@ -96,7 +100,7 @@ _UNQUALIFIED = 0.3
 LEAVES_A_LINE = NAMES_NOTHING | word_set(
     """
     gaap balance shareholders stockholders holders owners investors shareholders' stockholders' attributable
-    consolidated overall whole entire companywide outstanding worldwide group earn earned earns
+    consolidated overall whole entire companywide outstanding worldwide ww group earn earned earns
     """
 )
 """Words of a measure that leave a known line what it is."""
@@ -126,11 +130,14 @@ _LEFT_OUT = any_case(
     rf"\b(?P<ahead>{_SAID})(?: part| portion)? (?:not (?:counted|included)|excluded)\b"
 )
 
+_REST = any_case(r"\b(?:rest|remainder|elsewhere)\b")
+"""What is not the whole."""
+
 _INCLUDING = any_case(r"\bincluding (?:the |its |any )*[\w-]+(?: [\w-]+){0,2}")
 _INCLUDED = any_case(r"(\w),? (?:which |that )includ(?:es?|ed)\b.*")
 """What is a part of the quantity that a label names before it."""
 
-_OTHER = any_case(r"\bother\b")
+_OTHER = any_case(r"\bother\b(?! words\b)")
 _OPENING = any_case(r"\b(?:beginning|opening|start of)\b")
 _CLOSING = any_case(r"\b(?:end|ending|closing|close)\b")
 
@@ -174,11 +181,17 @@ class PrintedFact(Fact):
 
 @dataclass(frozen=True)
 class RowFact:
-    """A number of a row, and the probability that it is what was asked for."""
+    """A number of a row, and the probability that it is what was asked for.
+
+    Attributes:
+        signs: `SIGNS` of the row, and how far it is ``ahead`` of the next that prints other numbers, in
+            log-odds; None where no encoder tells them.
+    """
 
     fact: Fact
     probability: float
     row: FilingRow
+    signs: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -186,6 +199,7 @@ class _Candidate:
     """A row with its number of the period asked for and those of all periods of the question."""
 
     chance: float
+    place: int
     row: FilingRow
     order: int
     fact: Fact
@@ -303,7 +317,7 @@ class RowBook:
         self._read = read if read is not None else ReadRows()
         self._texts = [self._read.text(row) for row in self._rows]
         self._match = match
-        self._probabilities = lru_cache(64)(self._rate)
+        self._rated = lru_cache(64)(self._rate)
         self._looked_up: list[tuple[str, tuple[FiscalPeriod, ...]]] = []
         self._showing = lru_cache(64)(self._rows_showing)
         self.shows = lru_cache(64)(self._shows)
@@ -373,7 +387,19 @@ class RowBook:
         others = [g for g in groups if g is not best and not (whole and _label(g[0].fact) == label)]
         rivals = sum(group[0].chance for group in others[:3] if group[0].chance > _RIVAL)
         first = min(best, key=lambda one: (-round(one.chance, 3), one.order, one.fact.page))
-        return RowFact(first.fact, chance * chance / (chance + rivals) if chance else 0.0, first.row)
+        probability = chance * chance / (chance + rivals) if chance else 0.0
+        next_best = max((group[0].chance for group in others), default=0.0)
+        ahead = float(log_odds(chance) - log_odds(next_best))
+        return RowFact(first.fact, probability, first.row, self._signs(words, period, first.place, ahead))
+
+    def _signs(
+        self, words: str, period: FiscalPeriod, place: int, ahead: float
+    ) -> Mapping[str, float] | None:
+        """What tells how sure the row at a place is, see `RowFact`."""
+        signs = self._rated(words, self._periods_with(period)).signs
+        return (
+            None if signs is None else dict(zip(SIGNS, signs[place].tolist(), strict=True)) | {AHEAD: ahead}
+        )
 
     def _candidates(
         self, words: str, period: FiscalPeriod, apart: Fact | None, unit: str | None
@@ -397,7 +423,7 @@ class RowBook:
                 chance *= _BALANCE
             elif fact.months is None and period.quarter is not None:
                 chance *= _NO_SPAN
-            yield _Candidate(chance, row, self._order[row.filing], fact, together)
+            yield _Candidate(chance, int(place), row, self._order[row.filing], fact, together)
 
     def pair(
         self,
@@ -434,7 +460,8 @@ class RowBook:
         words = self.looked_up(words, period) or words
         chances = self._probabilities(words, self._periods_with(period))
         if not (chances > _LITTLE).any() and self._rows:
-            chances = np.array(self._match(words, self._rows, self._question), dtype=float)
+            lessened = partial(self._lessened, words)
+            chances = self._match(words, self._rows, self._question, lessened).chances
         scores = chances * np.array([1.0 if row.statement else _IN_A_NOTE for row in self._rows])
         return [self._rows[place] for place in np.argsort(-scores, kind="stable") if chances[place] > _LITTLE]
 
@@ -482,6 +509,26 @@ class RowBook:
         rivals = [one for one, _, other, _ in found[1:] if one > _RIVAL and not _same(fact, other)]
         return chance * chance / (chance + sum(rivals[:3])), fact, over
 
+    def saying(self, words: str, period: FiscalPeriod, of: Callable[[FilingRow], bool]) -> RowFact | None:
+        """The number of the rows that say all words, below the fewest headings of columns.
+
+        Args:
+            words: each must be said.
+            period: of the number.
+            of: what else must hold of a row.
+
+        Returns:
+            None where no such row shows the period, or these print different numbers.
+        """
+        said = _terms_and_other(words)
+        rows = [row for row in self._rows if said <= _terms_and_other(row.text) and of(row)] if said else []
+        found = [(fact, row) for row in rows if (fact := self._of_period(row, period)) is not None]
+        fewest = min((len(row.columns) for _, row in found), default=0)
+        found = [(fact, row) for fact, row in found if len(row.columns) == fewest]
+        if not found or not all(_same(found[0][0], fact) for fact, _ in found):
+            return None
+        return RowFact(found[0][0], _PLAINLY, found[0][1])
+
     def _totals_of(self, row: FilingRow, said: set[str], dated: bool) -> list[FilingRow]:
         """Totals below a row whose label words name; beside it, where they name its column."""
         siblings = [other for other in self._by_table[_table_of(row)] if other is not row]
@@ -500,6 +547,7 @@ class RowBook:
         periods: Sequence[FiscalPeriod],
         left_out: str | None = None,
         whole: float | None = None,
+        called: Collection[str] = (),
     ) -> tuple[float, list[Part]] | None:
         """The parts of a whole, such as segments, with their numbers of what words name.
 
@@ -512,6 +560,7 @@ class RowBook:
             left_out: parts with these words are left out.
             whole: the number of the whole company for the last period, where it is known; what adds up to it
                 surely are its parts.
+            called: names of the parts in lower case, where they are known.
 
         Returns:
             How likely these are the parts meant, and the parts; None where no table shows any.
@@ -530,6 +579,8 @@ class RowBook:
             units = {fact.unit for part in parts for fact in part.facts}
             if len(names) < 2 or len(names) != len(parts) or len(units) > 1:
                 continue
+            if called and {name.lower() for name in names} != {*called}:
+                continue
             first = parts[0].row
             shared = [piece for piece in (*first.path, *first.columns) if piece.strip(" :") not in names]
             own = [*(piece for piece in key[3:] if isinstance(piece, str)), *shared]
@@ -537,7 +588,7 @@ class RowBook:
             found.append(parts)
         if not heads:
             return None
-        chances = np.array(self._match(words, heads, self._question), dtype=float)
+        chances = self._match(words, heads, self._question, unlessened).chances.copy()
         for at, (head, parts) in enumerate(zip(heads, found, strict=True)):
             total = sum(part.facts[-1].value for part in parts)
             if whole and abs(total - whole) <= _PARTS_ADD_UP * abs(whole):
@@ -587,57 +638,31 @@ class RowBook:
         ]
         return places, [self._rows[place] for place in places]
 
-    def _rate(self, words: str, periods: tuple[FiscalPeriod, ...]) -> np.ndarray:
-        """Probability that each row is meant, shape (rows,); rows without a number of the periods are not."""
+    def _probabilities(self, words: str, periods: tuple[FiscalPeriod, ...]) -> np.ndarray:
+        return self._rated(words, periods).chances
+
+    def _rate(self, words: str, periods: tuple[FiscalPeriod, ...]) -> Rated:
+        """How likely each row is meant; rows without a number of the periods are not."""
         chances = np.zeros(len(self._rows))
         self._looked_up.append((words, periods))
         places, rows = self._showing(periods)
         if not places:
-            return chances
-        chances[places] = self._match(words, rows, self.asked_as.get(words, self._question))
+            return Rated(chances)
+
+        def lessened(among: Sequence[int]) -> np.ndarray:
+            return self._lessened(words, [places[at] for at in among])
+
+        rated = self._match(words, rows, self.asked_as.get(words, self._question), lessened)
+        chances[places] = rated.chances
         if words in self.labels:
             label = normal_label(words)
             same = [at for at, row in zip(places, rows, strict=True) if normal_label(row.label) == label]
-            chances[same] = np.maximum(chances[same], _AS_LABELLED)
-        texts = self._texts
-
-        def lessen(where: Iterable[bool], to: float) -> None:
-            chances[np.fromiter(where, bool, len(chances))] *= to
-
-        for word in _qualifiers(words):
-            lessen((word not in text for text in texts), _UNQUALIFIED)
-        line, behind = _said_behind(words)
-        if any(self._is_headed(line, word) for word in behind):
-            # 'Net income regulated utilities' is not that of the company.
-            whole = (row.statement is not None and not row.columns for row in self._rows)
-            lacks = (not any(word in text for word in behind) for text in texts)
-            lessen(map(all, zip(whole, lacks, strict=True)), _UNQUALIFIED)
-        inside = _included_terms(self._question)
-        if inside and not inside >= set(terms(words)):
-            # 'Equity including minority interests' is not these alone.
-            lessen((inside >= set(terms(row.label)) for row in self._rows), _UNNAMED)
-        for name in [name for name in self.names if name in words] or self._small_names(words):
-            bare = re.escape(name.lower().removesuffix("'s"))
-            said = any_case(rf"(?<![a-z0-9]){bare}")
-            lessen((said.search(text) is None for text in texts), _UNNAMED)
-        for phrases in _lines_said(words):
-            lessen((not any(one.search(text) for one in phrases) for text in texts), _LINE_UNSAID)
-        self._lessen_other_lines(words, chances)
-        said_words = _terms_and_other(words)
-        if "other" in said_words:  # 'Other assets' are not the assets, nor their total
-            lessen(("other" not in text for text in texts), _UNNAMED)
-        lessen((_of_equity_part(row, said_words) for row in self._rows), _PART_OF)
-        _, without = _has_and_lacks(self._question or words)
-        wanted = set(terms(words)) - without
-        for place in np.flatnonzero(chances > _LITTLE):
-            row = self._rows[place]
-            _, lacks = _has_and_lacks(" | ".join((*row.path, *row.columns)))
-            has, _ = _has_and_lacks(" | ".join((row.label, *row.columns)))
-            if not (wanted.isdisjoint(lacks) and without.isdisjoint(has)):
-                chances[place] *= _OPPOSITE
-        self._prefer_totals(said_words, chances)
-        if _has_and_lacks(words)[1]:  # of which a total leaves out nothing
-            lessen((_TOTAL.match(row.label) is not None for row in self._rows), _OPPOSITE)
+            chances[same] = np.maximum(chances[same], _AS_LABELLED * self._lessened(words, same))
+        likely = np.flatnonzero(chances > _LITTLE)
+        chances[likely] *= self._against(words, likely.tolist())
+        self._prefer_totals(_terms_and_other(words), chances)
+        if _has_and_lacks(words)[1] or _REST.search(words):  # of which a total leaves out nothing
+            chances[[_TOTAL.match(row.label) is not None for row in self._rows]] *= _OPPOSITE
         if not self._opens(words):
             self._prefer_closing(chances)
         if len(self._together) > 1:
@@ -650,25 +675,88 @@ class RowBook:
                 ]
             )
             chances *= 0.5 + 0.5 * shown / len(self._together)
-        return chances
+        if rated.signs is None:
+            return Rated(chances)
+        signs = np.zeros((len(chances), rated.signs.shape[1]), np.float32)
+        signs[places] = rated.signs
+        return Rated(chances, signs)
 
-    def _lessen_other_lines(self, words: str, chances: np.ndarray) -> None:
-        """Take probability of rows of other lines than words name, and of a line whose part they name.
+    def _lessened(self, words: str, places: Sequence[int]) -> np.ndarray:
+        """What is left of the probability of rows that do not say what words name, shape (places,)."""
+        left = np.ones(len(places))
+        rows = [self._rows[place] for place in places]
+        texts = [self._texts[place] for place in places]
+
+        def lessen(where: Iterable[bool], to: float) -> None:
+            left[np.fromiter(where, bool, len(left))] *= to
+
+        for word in _qualifiers(words):
+            lessen((word not in text for text in texts), _UNQUALIFIED)
+        _, without = _has_and_lacks(self._question or words)
+        for name in [name for name in self.names if name in words] or self._small_names(words):
+            if without and without >= set(terms(name)):
+                continue
+            bare = re.escape(name.lower().removesuffix("'s"))
+            said = any_case(rf"(?<![a-z0-9]){bare}")
+            lessen((said.search(text) is None for text in texts), _UNNAMED)
+        for phrases in _lines_said(words):
+            lessen((not any(one.search(text) for one in phrases) for text in texts), _LINE_UNSAID)
+        _, part = self._of_other_lines(words, rows)
+        lessen(part, _PART_OF)
+        if "other" in _terms_and_other(words):  # 'Other assets' are not the assets, nor their total
+            lessen(("other" not in text for text in texts), _UNNAMED)
+        return left
+
+    def _against(self, words: str, places: Sequence[int]) -> np.ndarray:
+        """What is left of the probability of rows of something else than words name, shape (places,)."""
+        left = np.ones(len(places))
+        rows = [self._rows[place] for place in places]
+
+        def lessen(where: Iterable[bool], to: float) -> None:
+            left[np.fromiter(where, bool, len(left))] *= to
+
+        line, behind = _said_behind(words)
+        if any(self._is_headed(line, word) for word in behind):
+            # 'Net income regulated utilities' is not that of the company.
+            whole = (row.statement is not None and not row.columns for row in rows)
+            lacks = (not any(word in self._texts[place] for word in behind) for place in places)
+            lessen(map(all, zip(whole, lacks, strict=True)), _UNQUALIFIED)
+        inside = _included_terms(self._question)
+        if inside and not inside >= set(terms(words)):
+            # 'Equity including minority interests' is not these alone.
+            lessen((inside >= set(terms(row.label)) for row in rows), _UNNAMED)
+        another, _ = self._of_other_lines(words, rows)
+        lessen(another, _ANOTHER_LINE)
+        said_words = _terms_and_other(words)
+        lessen((_of_equity_part(row, said_words) for row in rows), _PART_OF)
+        _, without = _has_and_lacks(self._question or words)
+        wanted = set(terms(words)) - without
+
+        def is_opposite(row: FilingRow) -> bool:
+            _, lacks = _has_and_lacks(" | ".join((*row.path, *row.columns)))
+            has, _ = _has_and_lacks(" | ".join((row.label, *row.columns)))
+            return not (wanted.isdisjoint(lacks) and without.isdisjoint(has))
+
+        lessen(map(is_opposite, rows), _OPPOSITE)
+        return left
+
+    def _of_other_lines(self, words: str, rows: Sequence[FilingRow]) -> tuple[list[bool], list[bool]]:
+        """Which rows are of other lines than words name, and which of a line whose part they name.
 
         'Accrued liabilities for insurance' are not the line of accrued liabilities, where other rows speak of
         insurance.
         """
+        another, part = [False] * len(rows), [False] * len(rows)
         named = formula_lexicon().named(words.lower())
         if not named:
-            return
+            return another, part
         said = {word for text in named.values() for word in text.split()}
         kept = _LEFT_OUT.sub(lambda out: out[0] if out[0].lower().startswith("not") else " ", words)
         rest = naming_words(kept).split()
         rest = [word for word in rest if word.lower() not in said | _CHOOSES and word.isalpha()]
         rest_stems = [set(terms(word)) for word in rest if self.tells(word)]
         wanted = set(terms(words))
-        for place in np.flatnonzero(chances > _LITTLE):
-            row = self._rows[place]
+        for at, row in enumerate(rows):
             printed = (
                 (row.label, *row.columns),
                 row.path[:-1],
@@ -676,12 +764,11 @@ class RowBook:
             )
             lines = next(filter(None, (_lines_named(" | ".join(parts)) for parts in printed)), {})
             if lines and lines.keys().isdisjoint(named):
-                if all(wanted.isdisjoint(stems) for stems in lines.values()):
-                    chances[place] *= _ANOTHER_LINE
+                another[at] = all(wanted.isdisjoint(stems) for stems in lines.values())
             elif lines and rest_stems:
                 own = set(terms(with_places(row.text)))
-                if all(stems.isdisjoint(own) for stems in rest_stems):
-                    chances[place] *= _PART_OF
+                part[at] = all(stems.isdisjoint(own) for stems in rest_stems)
+        return another, part
 
     def _is_headed(self, line: Sequence[re.Pattern[str]], word: str) -> bool:
         """Whether a row of a line stands below or beside a heading with a word."""
@@ -1069,9 +1156,12 @@ class OpenBook(FactBook):
         filings, lexicon, statements, newest, asked: as in `FactBook`.
         read_rows: gives the printed rows when they are first needed.
         lines_too: look up lines that no statement shows as well.
+        read_percentages: gives the rows that show percentages, as ``read_rows`` does others; None where those
+            show them too.
 
     Attributes:
         chances: probability of each name looked up among the rows, of its worst period.
+        signs: what tells how sure the row of each such name is; None where no encoder does.
         said: words of the question by the line that they name.
         units: that the numbers of names must have.
         pairs: rows of names that are set against others, each with the row of the other.
@@ -1086,10 +1176,13 @@ class OpenBook(FactBook):
         newest: bool = False,
         asked: str = "",
         lines_too: bool = True,
+        read_percentages: Callable[[], RowBook] | None = None,
     ) -> None:
         super().__init__(filings, lexicon, statements, newest=newest, asked=asked)
         self._read_rows, self._lines_too = read_rows, lines_too
+        self._read_percentages = read_percentages or read_rows
         self.chances: dict[str, float] = {}
+        self.signs: dict[str, Mapping[str, float] | None] = {}
         self.said: dict[str, str] = {}
         self.units: dict[str, str] = {}
         self.pairs: dict[str, tuple[FilingRow, FilingRow]] = {}
@@ -1119,6 +1212,11 @@ class OpenBook(FactBook):
     def rows(self) -> RowBook:
         """The printed rows."""
         return self._read_rows()
+
+    @property
+    def percentages(self) -> RowBook:
+        """The printed rows that show percentages."""
+        return self._read_percentages()
 
     def shows(self, period: FiscalPeriod) -> bool:
         """Whether any fact or printed row is of the period."""
@@ -1178,5 +1276,6 @@ class OpenBook(FactBook):
         )
         if found is None or (found.probability < least and not _says(found.fact, words)):
             return None
-        self.chances[words] = min(found.probability, self.chances.get(words, 1.0))
+        if words not in self.chances or found.probability < self.chances[words]:
+            self.chances[words], self.signs[words] = found.probability, found.signs
         return FoundFact(found.fact)

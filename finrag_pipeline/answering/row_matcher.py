@@ -1,8 +1,8 @@
 """How likely each printed row is what words name.
 
 A dual encoder finds the rows that may be meant, beside those that share words; a cross-encoder reads these;
-trees weigh what it says with what the words and the place of a row tell. They learned to rank from questions
-of people (Burges, From RankNet to LambdaRank to LambdaMART, 2010).
+trees weigh what it says with what the words and the place of a row tell. They learned from questions of
+people which rows are right, and from the same questions without their right rows that there may be none.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
@@ -40,11 +40,8 @@ _MOST_WITHOUT_SENSE = 50
 LEAST_UNNAMED = 0.25
 """Least probability of a row that shares no word with those that name it."""
 
-LEAST_COVERAGE, _UNSAID = -3.5, 0.7
-"""Log-odds of coverage of a row that hardly says what it is asked for, and what is left of its probability.
-
-Where its sense alone speaks for a row, chances of .35 to .7 were right for 94 of 121 measures, of others for
-643 of 742."""
+LEAST_LEFT = 1e-4
+"""Less is left of the probability of no row."""
 
 NOT_AMONG_THE_BEST = -8.0
 """Log-odds of rows that are not."""
@@ -61,6 +58,15 @@ _NAME = re.compile(r"(?<!^)\b[A-Z][\w&-]+")
 _LAST_RANK = 30
 _CHANGE = any_case(r"%|\bchange|growth|percent")
 
+Lessened = Callable[[Sequence[int]], np.ndarray]
+"""What is left of the probability of rows at places, by what they are besides, of the same shape."""
+
+
+def unlessened(places: Sequence[int]) -> np.ndarray:
+    """Nothing is taken from the probability of any row."""
+    return np.ones(len(places))
+
+
 _OF_WORDS = (
     "label", "path", "columns", "caption", "concept", "near", "any", "unsaid", "expanded",
     "label_extra", "path_extra", "columns_extra", "label_words", "words", "exact", "starts", "relative",
@@ -69,9 +75,9 @@ _OF_WORDS = (
 )  # fmt: skip
 _OF_PLACE = (
     "filing", "size", "alike", "context_unsaid", "caption_unsaid", "caption_names", "context_total",
-    "headings", "columned", "measure_words", "told",
+    "headings", "columned", "measure_words", "told", "lessened",
 )  # fmt: skip
-SCORES = ("coverage", "alone", "together")
+SCORES = ("coverage", "alone", "together", "likeness")
 """Features that rows are ranked by, each followed by how far a row is behind the best, and by its rank."""
 
 FEATURES = (
@@ -81,8 +87,25 @@ FEATURES = (
 )
 """Names of the features, in order."""
 
-JUDGED_BY = ("coverage", "alone")
-"""Features that tell whether the best row is right."""
+SIGNS = (
+    "coverage", "alone", "together", "likeness", "alone_behind", "together_behind", "any", "near",
+    "label_extra", "unsaid", "context_unsaid", "size", "measure_words", "lessened",
+)  # fmt: skip
+"""Features of a row that tell how sure an answer from it is."""
+
+
+@dataclass(frozen=True)
+class Rated:
+    """Rows and how likely each is what words name.
+
+    Attributes:
+        chances: probabilities, shape (rows,).
+        signs: `SIGNS` of each row, 0 for those that were not looked at, shape (rows, signs); None where no
+            encoder tells them.
+    """
+
+    chances: np.ndarray
+    signs: np.ndarray | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +285,11 @@ def coverage(features: np.ndarray) -> np.ndarray:
 
 
 def _of_places(
-    said: frozenset[str], measure: str, rows: Sequence[FilingRow], texts: Sequence[Texts]
+    said: frozenset[str],
+    measure: str,
+    rows: Sequence[FilingRow],
+    texts: Sequence[Texts],
+    left: np.ndarray,
 ) -> np.ndarray:
     """What the tables of rows say besides, and which of rows of one label are large, shape (rows, features).
 
@@ -273,6 +300,7 @@ def _of_places(
         said: stems of a question.
         measure: its words that name a quantity.
         rows, texts: all that are compared.
+        left: what is left of the probability of each by what it is besides.
     """
     filings = list(dict.fromkeys(row.filing for row in rows))
     numbers = [abs(row.values[0].value) if row.values else 0.0 for row in rows]
@@ -297,12 +325,13 @@ def _of_places(
             bool(columns),
             len(measure.split()),
             row.table < 0,
+            math.log(max(left[at], LEAST_LEFT)),
         )
     return out
 
 
 def ranked(given: Sequence[np.ndarray]) -> np.ndarray:
-    """Log-odds by which rows are ranked, how far each is behind the best, and its rank, three for each."""
+    """Scores that rows are ranked by, how far each is behind the best, and its rank, three for each."""
     columns: list[np.ndarray] = []
     for scores in given:
         ranks = np.argsort(np.argsort(-scores, kind="stable"), kind="stable")
@@ -317,23 +346,24 @@ def log_odds(chances: np.ndarray | float) -> np.ndarray:
 
 
 class RowMatcher:
-    """A trained matcher: trees over `FEATURES` that rank rows, and what makes probabilities of their scores.
-
-    Trees that rank tell the best of any rows, were they all wrong; how much a row says and how well it reads
-    tell whether it is right.
+    """A trained matcher: trees over `FEATURES` (Friedman, Greedy function approximation, 2001, section 4.4).
 
     Args:
-        arrays: the trees, see `probabilities`, and ``blend``: a constant and the weights of their score and
-            of the features of `JUDGED_BY`, shape (1 + 1 + features,).
+        arrays: the trees, see `probabilities`.
     """
 
     def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
         self._trees = arrays
-        self._blend = arrays["blend"].astype(np.float64)
         self._features: Features | None = None
 
-    def probabilities(self, measure: str, rows: Sequence[FilingRow], question: str = "") -> np.ndarray:
-        """Probability that each row holds what words name, shape (rows,).
+    def rate(
+        self,
+        measure: str,
+        rows: Sequence[FilingRow],
+        question: str = "",
+        lessened: Lessened = unlessened,
+    ) -> Rated:
+        """How likely each row holds what words name.
 
         Without the default encoder's weights it goes by the share of the words that a row says.
 
@@ -341,44 +371,51 @@ class RowMatcher:
             measure: words of a question, without companies and periods.
             rows: of the filings that may be meant; the last ones asked about are kept.
             question: that the words are of, without companies.
+            lessened: what is left of the probability of rows at places.
         """
         chances = np.zeros(len(rows))
         if not len(rows) or not terms(measure):  # 'Other' is a label without a word that tells anything
             same = [row.label.lower().removeprefix("total ") == measure.lower() for row in rows]
-            return np.where(same, BY_LABEL, 0.0) if measure.strip() else chances
+            chances[same] = BY_LABEL if measure.strip() else 0.0
+            return Rated(chances * lessened(range(len(rows))))
         of_rows = self._features
         if of_rows is None or of_rows.rows is not rows:
             of_rows = self._features = Features(rows)
-        encoder = row_dual_encoder()
+        reader, encoder = row_cross_encoder(), row_dual_encoder()
         likeness = None if encoder is None else encoder.likeness(measure, question, of_rows.texts)
         places = _candidates(of_rows, measure, likeness)
         by_words = of_rows.of(measure, places)
-        features = self._weighed(measure, question, [rows[place] for place in places], by_words)
-        found = coverage(by_words) if features is None else self.weigh(features)
+        left = lessened(places)
+        signs = None
+        if reader is None or likeness is None:
+            found = coverage(by_words) * left
+        else:
+            looked_at = [rows[place] for place in places]
+            features = self._weighed(measure, question, looked_at, by_words, likeness[places], left)
+            found = probabilities(self._trees, features)
+            signs = np.zeros((len(rows), len(SIGNS)), np.float32)
+            signs[places] = features[:, [FEATURES.index(name) for name in SIGNS]]
         shares_none = by_words[:, [_OF_WORDS.index(name) for name in ("any", "synonyms")]].sum(1) <= 0
         found[shares_none & (found < LEAST_UNNAMED)] = 0
         chances[places] = found
-        return chances
-
-    def weigh(self, features: np.ndarray) -> np.ndarray:
-        """Probabilities of rows from `FEATURES`, shape (rows,) (Platt, Probabilistic outputs, 1999)."""
-        score = log_odds(probabilities(self._trees, features))
-        constant, *weights = self._blend
-        judged = np.column_stack([score, features[:, [FEATURES.index(name) for name in JUDGED_BY]]])
-        chances = 1 / (1 + np.exp(-constant - judged @ np.array(weights)))
-        return np.where(features[:, FEATURES.index("coverage")] < LEAST_COVERAGE, _UNSAID * chances, chances)
+        return Rated(chances, signs)
 
     def _weighed(
-        self, measure: str, question: str, rows: Sequence[FilingRow], by_words: np.ndarray
-    ) -> np.ndarray | None:
-        """`FEATURES` of rows, shape (rows, features); None where the cross-encoder is not to be had.
+        self,
+        measure: str,
+        question: str,
+        rows: Sequence[FilingRow],
+        by_words: np.ndarray,
+        likeness: np.ndarray,
+        left: np.ndarray,
+    ) -> np.ndarray:
+        """`FEATURES` of rows, shape (rows, features).
 
-        It reads the beginnings of many rows, a few at a time, and tells them from each other; so the best are
-        read again, together and with all that is printed around them.
+        The cross-encoder reads the beginnings of many rows, a few at a time, and tells them from each other;
+        so the best are read again, together and with all that is printed around them.
         """
         reader = row_cross_encoder()
-        if reader is None:
-            return None
+        assert reader is not None
         texts = [row_texts(row) for row in rows]
         alone = reader.logits(measure, question, tuple(texts))
         covered = log_odds(coverage(by_words))
@@ -386,8 +423,8 @@ class RowMatcher:
         best = tuple(dict.fromkeys(texts[place] for place in likely))[:ROWS_AT_ONCE]
         again = dict(zip(best, reader.logits(measure, question, best, full=True), strict=True))
         together = np.array([again.get(text, NOT_AMONG_THE_BEST) for text in texts])
-        of_places = _of_places(frozenset(terms(f"{measure} {question}")), measure, rows, texts)
-        return np.column_stack([by_words, of_places, ranked((covered, alone, together))])
+        of_places = _of_places(frozenset(terms(f"{measure} {question}")), measure, rows, texts, left)
+        return np.column_stack([by_words, of_places, ranked((covered, alone, together, likeness))])
 
 
 def _candidates(rows: Features, measure: str, likeness: np.ndarray | None) -> list[int]:

@@ -25,6 +25,7 @@ class OpenAnswer:
         values: label, value, and the value in words.
         formula, steps, inputs: as in `Derivation`.
         confidence: probability that they are what is asked for.
+        signs: what else tells that, see `signs_of_rows`; None where no encoder does.
         missing: periods that no filing shows.
         restated: what an older filing showed, by period.
         whole: the value of the whole company, where parts of it are told.
@@ -35,6 +36,7 @@ class OpenAnswer:
     steps: tuple[str, ...]
     inputs: tuple[Input, ...]
     confidence: float
+    signs: Mapping[str, float] | None = None
     missing: tuple[str, ...] = ()
     restated: Mapping[str, str] = field(default_factory=dict)
     whole: Quantity | None = None

@@ -54,6 +54,13 @@ _ASKED = any_case(r"\s*(?:did|does|do|is|are|was|were|has|have|had|can|could|wil
 _WITH_SIGN = re.compile(r"(?<![^\W_])[A-Za-z](?:[A-Za-z]*&[A-Za-z]+)+(?![^\W_])")
 _ENDINGS = ("s", "es", "d", "ed", "ing")
 _VOWEL = re.compile("[aeiouy]")
+_PLAIN_WORD = re.compile(r"[^\W\d_]{5,}")
+_BRITISH = any_case(
+    r"is(?=(?:e[drs]?|ers|ing|able|ations?)\b)|(?<=y)s(?=(?:e[drs]?|ers|ing)\b)|(?<=[a-z]{2}o)u(?=r(?:s|ed|ing|able)?\b)|"
+    r"(?<=[a-z]{2})tre(?=s?\b)|(?<=en)c(?=es?\b)|(?<=[ai]l)(?=ments?\b)|(?<=[aei]l)l(?=(?:ed|ing|ers?)\b)|(?<=am)me(?=s?\b)"
+)
+_AMERICAN = {"is": "iz", "s": "z", "u": "", "tre": "ter", "c": "s", "": "l", "l": "", "me": ""}
+"""How British endings of words are spelled in the United States, as filings are."""
 _LEAST_LETTERS, _LEAST_INITIALS, _LONG = 2, 3, 6
 _MOST_WORDS = 12
 """Of a printed phrase that are looked at."""
@@ -139,8 +146,10 @@ def _spelled(initials: str, label: str) -> str | None:
 
 
 def may_be_shortened(question: str, names: Collection[str]) -> bool:
-    """Whether any word of a question may be a clipped one, or initials."""
-    return not all(token.known for token in _tokens(question, names, has_vowel))
+    """Whether any word of a question may be a clipped one, initials, or one in British spelling."""
+    return _BRITISH.search(question) is not None or not all(
+        token.known for token in _tokens(question, names, has_vowel)
+    )
 
 
 def has_vowel(word: str) -> bool:
@@ -217,7 +226,7 @@ class Abbreviations:
             question: as asked.
             names: words that are left as they are, such as names of companies, in lower case.
         """
-        question = in_words(question)
+        question = _PLAIN_WORD.sub(lambda word: self._as_printed(word[0]), in_words(question))
         tokens = _tokens(question, names, self._is_word, self._often)
         found: dict[str, str] = {}
         if all(token.known for token in tokens):
@@ -234,6 +243,12 @@ class Abbreviations:
             text += question[last:start] + words
             last, at = end, at + count
         return text + question[last:], found
+
+    def _as_printed(self, word: str) -> str:
+        """A word in American spelling, where it is printed in that alone."""
+        american = _BRITISH.sub(lambda part: _AMERICAN[part[0].lower()], word)
+        lower = american.lower()
+        return american if lower in self._often and word.lower() not in self._often else word
 
     def _best(self, question: str, tokens: Sequence[_Token], first: int) -> _Run | None:
         """The longest run from a token on that shortens a phrase, and of these the likeliest."""

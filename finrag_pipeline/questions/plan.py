@@ -519,8 +519,9 @@ class _Planner:
         if how_much_of and not _SHARE_SAID.search(self.text) and Operation.VALUE in among:
             return self._made(Operation.VALUE, measure)
         if self.compound:
-            chances[Operation.GROWTH] += chances[Operation.CHANGE] + chances[Operation.VALUE]
-            chances[Operation.CHANGE] = chances[Operation.VALUE] = 0.0
+            for other in (Operation.CHANGE, Operation.VALUE, Operation.AVERAGE):  # 'average price: CAGR'
+                chances[Operation.GROWTH] += chances[other]
+                chances[other] = 0.0
         alone = len(self.periods) < 2 and not self.years_back
         if alone and _LOSES.search(self.masked):
             chances[Operation.VALUE] += chances[Operation.CHANGE]
@@ -865,6 +866,7 @@ _COUNTED = any_case(
     r"\bhow many (?!dollars|cents|euros|times|days|months|years|quarters|per ?cent|percentage|basis|points|"
     r"shares|millions?|billions?|more|of\b)[a-z]"
 )
+_DOLLARS = any_case(r"\b(?:dollars?|cents)\b")
 _PIECES = any_case(r"\bheadcount\b|\bunits?\b (?:shipped|sold|shipments?|volumes?)|\bshipments? in units")
 _PER = any_case(r"\bper (?!(?:common |ordinary )?share|cent\b|the\b|its\b|annum|year|quarter)([a-z]+)")
 _MONEY = any_case(
@@ -880,7 +882,8 @@ def _unit(text: str, plan: QuestionPlan) -> str | None:
         return "currency/share"
     if _SHARES.search(text):
         return "shares"
-    if _COUNTED.search(text) or _PIECES.search(text):
+    counted = _COUNTED.search(text) and not _DOLLARS.search(text)  # 'how many of every hundred dollars'
+    if counted or _PIECES.search(text):
         return "count"
     value = plan.operation is Operation.VALUE
     if value and (_RELATIVE.search(text) or plan.directives.unit in ("percent", "days", "ratio")):
@@ -1001,10 +1004,14 @@ def _capitalised(text: str) -> list[str]:
     words = re.findall(r"(?<![.?!:]\s)(?<!^)(?<![\w'])(?:(?:[A-Z]\.)+[A-Z]?|[A-Z][\w&'-]+)", text)
     words += _ACRONYM_FIRST.findall(text)
     bare = (word.removesuffix("'s").rstrip(".") for word in words)
-    return [word for word in bare if not {word.lower(), re.sub(r"\W", "", word.lower())} & _NO_NAMES]
+    return [
+        word
+        for word in bare
+        if naming_words(word) and not {word.lower(), re.sub(r"\W", "", word.lower())} & _NO_NAMES
+    ]
 
 
 _WITHIN_NAMES = word_set("and of the for")
 """Small words that names have too: 'Toner and Paper'."""
 
-_NO_NAMES = NAMES_NOTHING | ACRONYMS | word_set("sga rd ppe eps gaap am so")
+_NO_NAMES = NAMES_NOTHING | ACRONYMS | word_set("sga rd ppe eps gaap am so ww")

@@ -37,24 +37,24 @@ NAMES_NOTHING = word_set(
     $ % ( ) + , - : ; a about add against all alone also altogether amount amounted an annual answer answers
     any apr april are as ask asked asks at aug august back be been being between big billion book booked
     books both bring bringing brings brought but by calculate calendar came can carried carries carry cent
-    check close closed come comes company compare compared comparing comparison compute corp correct could cy
-    dec december deliver delivered delivers determine develop developed did do does doing dollar dollars done
-    during e.g each every end ended ending enjoy enjoyed entire exactly express feb february figure figure's
-    figures fill find firm first fiscal five for four fourth from full fy gave generate generated generates
-    get give given gives go goes going got group had hand happened has have having held help her here his
-    hold holds how i i'd i'm i've i.e if in inc incur incurred incurs indicate into is it its itself jan
-    january jul july jun june just kind know laid last latest lay let lets level like list lot made make
-    makes manage managed many mar march may me measured might million month months more most move moved much
-    my nine nov november now number numbers oct october of on one only or our out over own past pct per
-    percent percentage period periods please point points post posted produce produced produces put quantify
-    quarter quarterly quarters rack racked ran recent recorded relate report reported reports respective
-    respectively right ring rang rung run running s said sat saw say says second see seen sep sept september
-    show shown shows sign signed since six so sort spend spends spent stand standing start stated still
-    stood sure take taken takes tell than thank thanks that the their them then there these they thing things
-    third this those three through to told too took total totals true twelve two under until up us use used
-    using value values versus vs was we went were what when where whether which while who whole whose will
-    with within wondering work would wrong year year-end yearly years yes yet you your usd eur gbp million
-    millions billions thousand thousands
+    check close closed come comes company compare compared comparing comparison compute corp correct could
+    cy dec december deliver delivered delivers determine develop developed did do does doing dollar dollars
+    done during e.g each every end ended ending enjoy enjoyed entire exactly express feb february figure
+    figure's figures fill find firm first fiscal five for four fourth from full fy fys gave generate
+    generated generates get give given gives go goes going got group had hand happened has have having held
+    help her here his hold holds how i i'd i'm i've i.e if in inc incur incurred incurs indicate into is it
+    its itself jan january jul july jun june just kind know laid last latest lay let lets level like list
+    lot made make makes manage managed many mar march may me measured might million month months more most
+    move moved much my nine nov november now number numbers oct october of on one only or our out over own
+    past pct per percent percentage period periods please point points post posted produce produced produces
+    put quantify quarter quarterly quarters rack racked ran recent recorded relate report reported reports
+    respective respectively right ring rang rung run running s said sat saw say says second see seen sep
+    sept september show shown shows sign signed since six so sort spend spends spent stand standing start
+    stated still stood sure take taken takes tell than thank thanks that the their them then there these
+    they thing things third this those three through to told too took total totals true twelve two under
+    until up us use used using value values versus vs was we went were what when where whether which while
+    who whole whose will with within wondering work would wrong year year-end yearly years yes yet you your
+    usd eur gbp million millions billions thousand thousands
     """
 )
 """Words of asking: in no wording do they name what is asked for."""
@@ -62,9 +62,6 @@ NAMES_NOTHING = word_set(
 WORD = re.compile(r"[^\W_]+(?:['.&/-][^\W_]+)*")
 _WORD_OR_MARK = re.compile(rf"{WORD.pattern}|[,;:.?!()%]")
 _PERIOD = any_case(r"(?:fy|cy|[1-4]?[qh]|[qh][1-4])?'?\d+|[qh][1-4]|[1-4][qh]")
-_OF_TIME = any_case(r"(?<!\w)(?:year|quarter|month)s?(?!\w)")
-"""What makes a word with hyphens one of time, such as 'third-quarter' and 'full-year'."""
-
 _END = re.compile(r"[?!]|\.(?=\s+[A-Z])")
 _NO_WORDS = (COMPANY, ANOTHER, *".?!")
 _OWNED = (f"{COMPANY}'s", f"{ANOTHER}'s")
@@ -624,8 +621,7 @@ def _is_likely(word: ReadWord, least: float = _LEAST_NAME) -> bool:
 def _is_small(word: str) -> bool:
     if word in ("US", "IT"):
         return False
-    parts = _key(word).split("-") if _OF_TIME.search(word) else [_key(word)]
-    return all(part in NAMES_NOTHING for part in parts)
+    return all(part in NAMES_NOTHING for part in _key(word).split("-") if part)  # 'April-to-June'
 
 
 def _is_noun(word: ReadWord | None) -> bool:

@@ -58,7 +58,7 @@ def best(question: str, rows: list[FilingRow], count: int = 5) -> list[tuple[int
         lambda filing: rows,
         resolver,
         formula_lexicon(),
-        row_matcher().probabilities,
+        row_matcher().rate,
     )
     found = closest_rows(question, resolver.resolve(question), calculator)
     return [(one.row.page, " > ".join(one.row.path)) for one in found[:count]]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pytest
 
-from finrag_pipeline.answering import open_calculator
+from finrag_pipeline.answering import open_answer, open_calculator
+from finrag_pipeline.answering.answer_confidence import SIGNS_OF_ANSWERS
 from finrag_pipeline.answering.derivation import Derivation
 from finrag_pipeline.answering.open_calculator import OpenCalculator
 from finrag_pipeline.answering.row_matcher import row_matcher
@@ -59,7 +61,7 @@ def _calculator(printed: Mapping[str, float] = CLAIMS) -> tuple[OpenCalculator, 
         lambda filing: _rows_of(filing, printed),
         resolver,
         formula_lexicon(),
-        row_matcher().probabilities,
+        row_matcher().rate,
     ), resolver
 
 
@@ -104,25 +106,38 @@ def test_a_row_that_says_the_words_comes_before_what_they_may_mean(monkeypatch: 
 
 def test_the_chance_of_what_is_meant_goes_into_that_of_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = "What had Torvex not yet delivered in 2023?"
-    confidence = []
+    prior = _priors(monkeypatch)
     for chance in (0.85, 0.75):
         monkeypatch.setattr(open_calculator, "read_line", lambda *_, chance=chance: ("backlog", chance))
-        confidence.append(_ask(asked, NOTES).confidence)
-    assert confidence[1] / confidence[0] == pytest.approx(0.75 / 0.85, abs=1e-3)
+        _ask(asked, NOTES)
+    assert prior[1] / prior[0] == pytest.approx(0.75 / 0.85, abs=1e-3)
 
 
 def test_a_label_of_what_is_surely_meant_is_likely_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    confidence = []
+    prior = _priors(monkeypatch)
     for chance in (0.89, 0.91):
         monkeypatch.setattr(open_calculator, "read_line", lambda *_, chance=chance: ("backlog", chance))
-        confidence.append(_ask("What had Torvex not yet delivered in 2023?", NOTES).confidence or 0.0)
-    assert confidence[1] / confidence[0] > 0.91 / 0.89 + 1e-3
+        _ask("What had Torvex not yet delivered in 2023?", NOTES)
+    assert prior[1] / prior[0] > 0.91 / 0.89 + 1e-3
 
 
 def test_what_is_meant_counts_where_the_words_name_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    prior = _priors(monkeypatch)
     monkeypatch.setattr(open_calculator, "read_line", lambda *_: ("backlog", 0.75))
     found = _ask("And how much was it at Torvex in 2023?", NOTES)
-    assert found.inputs[0].fact.label == "Backlog" and (found.confidence or 1) < 0.76
+    assert found.inputs[0].fact.label == "Backlog" and prior[0] < 0.76
+
+
+def _priors(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The products of all probabilities of the answers from now on, each of which is given."""
+    found: list[float] = []
+
+    def confidence(signs: np.ndarray) -> float:
+        found.append(float(1 / (1 + np.exp(-signs[SIGNS_OF_ANSWERS.index("prior")]))))
+        return 1.0
+
+    monkeypatch.setattr(open_answer, "answer_confidence", confidence)
+    return found
 
 
 def test_the_closest_rows_are_those_of_what_is_meant_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,6 +146,23 @@ def test_the_closest_rows_are_those_of_what_is_meant_too(monkeypatch: pytest.Mon
     asked = "How many tramways had Torvex promised in 2023?"
     rows = [row.label for row in calculator.closest(asked, resolver.resolve(asked))]
     assert "Backlog" in rows[:2]
+
+
+def test_a_part_of_a_line_that_a_row_names_is_not_answered_by_the_line() -> None:
+    printed = {"Share-based compensation": 2.0, "Share-based compensation, tram design": 0.5}
+    assert (
+        _ask("How much share-based compensation did Torvex book in tram design in 2023?", printed).exact
+        == 24e6
+    )
+    assert _ask("How much share-based compensation did Torvex book in 2023?", printed).exact == 96e6
+
+
+def test_a_ratio_that_is_asked_for_without_its_name_is_no_part_of_another() -> None:
+    found = _ask(
+        "Out of every dollar Torvex sold in 2023, how many cents were left as operating profit? In percent.",
+        {"Operating income": 0.2, "Revenue": 2.0},
+    )
+    assert (found.formula, found.answer) == ("operating_margin", "10.0%")
 
 
 def test_a_line_that_is_surely_asked_for_takes_the_place_of_one_that_a_word_names() -> None:

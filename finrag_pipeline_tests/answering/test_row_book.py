@@ -5,20 +5,23 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
+from finrag_pipeline.answering import open_answer
 from finrag_pipeline.answering.open_answer import PlanReader, derive
 from finrag_pipeline.answering.row_book import OpenBook, RowBook, in_series
-from finrag_pipeline.answering.row_matcher import FEATURES, LEAST_COVERAGE, Features, RowMatcher, row_matcher
+from finrag_pipeline.answering.row_matcher import FEATURES, SIGNS, Features, Lessened, Rated, row_matcher
 from finrag_pipeline.answering.series import OpenAnswer
 from finrag_pipeline.questions.abstention import Abstention
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
-from finrag_pipeline.questions.plan import read_plan
+from finrag_pipeline.questions.plan import Operation, QuestionPlan, read_plan
 from finrag_pipeline.statements.filed_facts import FilingInfo
 from finrag_pipeline.statements.filing_rows import FilingRow, RowValue
 from finrag_pipeline.statements.periods import FiscalPeriod
+from finrag_pipeline.statements.trees import probabilities
 
 ANNUAL = FilingInfo("TORVEX_2023_10K", "10-K", 2023, None, dt.date(2023, 12, 31))
 NINE = FilingInfo("TORVEX_2023Q3_10Q", "10-Q", 2023, 3, dt.date(2023, 9, 30))
@@ -66,7 +69,7 @@ def book(
     rows: Sequence[FilingRow] = ROWS, names: Sequence[str] = (), together: Sequence[FiscalPeriod] = ()
 ) -> RowBook:
     by_filing = [(info, in_series([r for r in rows if r.filing == info.filing])) for info in (ANNUAL, NINE)]
-    return RowBook(by_filing, row_matcher().probabilities, names, together)
+    return RowBook(by_filing, row_matcher().rate, names, together)
 
 
 def number(words: str, period: FiscalPeriod = YEARS[-1], **more: Sequence[str]) -> float | None:
@@ -99,9 +102,7 @@ def test_a_row_is_of_the_part_that_its_section_is_about_where_that_is_asked_for(
     ]
     for part, people in (("Toner Services", 300), ("Paper and Board", 500)):
         question = f"What was the headcount of {part} in 2023?"
-        rows = RowBook(
-            [(ANNUAL, in_series(heads))], row_matcher().probabilities, part.split(), question=question
-        )
+        rows = RowBook([(ANNUAL, in_series(heads))], row_matcher().rate, part.split(), question=question)
         found = rows.find(f"headcount {part}", YEARS[-1])
         assert found is not None and found.fact.value == people
 
@@ -169,7 +170,7 @@ def test_a_name_must_be_said_by_the_row() -> None:
     sure = book().find("paper sales", YEARS[-1])
     unsure = book(names=["Inkwell"]).find("Inkwell paper sales", YEARS[-1])
     assert sure is not None and unsure is not None
-    assert sure.probability > 0.5 > 0.1 > unsure.probability
+    assert sure.probability > 0.5 and 0.6 * sure.probability > unsure.probability
 
 
 def test_what_a_row_includes_is_not_the_row() -> None:
@@ -184,8 +185,8 @@ def test_what_a_question_includes_is_not_what_it_asks_for() -> None:
     by_filing = [(ANNUAL, in_series(asked))]
     chances = {}
     for question in ("equity, including the lease interests", "equity and the lease interests"):
-        opened = RowBook(by_filing, row_matcher().probabilities, question=question)
-        chances[question] = opened._rate("equity lease interests", (YEARS[-1],))[1]
+        opened = RowBook(by_filing, row_matcher().rate, question=question)
+        chances[question] = opened._rate("equity lease interests", (YEARS[-1],)).chances[1]
     inside, beside = chances.values()
     assert 0 < inside < 0.1 * beside
 
@@ -194,9 +195,9 @@ def test_a_line_of_the_company_is_none_of_a_part_that_is_spoken_of_behind_it() -
     line = replace(row(0, ["Net income"], value(90e6)), statement="income_statement", concept="NetIncomeLoss")
     part = row(1, ["Net income"], value(60e6, column=["Licensed"]))
     alone, beside = (
-        RowBook([(ANNUAL, in_series(rows))], row_matcher().probabilities)._rate(
-            "net income licensed", (YEARS[-1],)
-        )
+        RowBook([(ANNUAL, in_series(rows))], row_matcher().rate)
+        ._rate("net income licensed", (YEARS[-1],))
+        .chances
         for rows in ([line], [line, part])
     )
     assert 0 < beside[0] < 0.5 * alone[0]
@@ -329,10 +330,15 @@ def answered(question: str, rows: Sequence[FilingRow] = ROWS) -> OpenAnswer:
     return PlanReader(opened, formula_lexicon(), YEARS[-1]).answer(plan)
 
 
-def told(question: str, rows: Sequence[FilingRow] = ROWS) -> str:
+LEAST = 0.3
+"""Least confidence here, as a few rows tell less apart than those of a filing."""
+
+
+def told(question: str, rows: Sequence[FilingRow] = ROWS, least: float = LEAST) -> str:
     plan = read_plan(question, ("Torvex",))
     assert plan is not None
-    return derive(question, plan, {"Torvex": answered(question, rows)}).answer
+    with patch.object(open_answer, "LEAST_CONFIDENCE", least):
+        return derive(question, plan, {"Torvex": answered(question, rows)}).answer
 
 
 @pytest.mark.parametrize(
@@ -382,6 +388,57 @@ def test_yes_or_no_with_its_ground() -> None:
 def test_the_largest_part() -> None:
     text = told("Which Torvex country had the highest toner sales in 2023?")
     assert text.startswith("Germany: $36 million") and "France $12 million" in text
+
+
+def test_the_mean_of_printed_averages_is_one_number() -> None:
+    rows = [row(0, ["Average price per depot"], *yearly(2e6, 4e6, 9e6))]
+    plan = QuestionPlan(
+        Operation.AVERAGE, ("average price depot",), tuple(YEARS), asked="average price, 2021 to 2023"
+    )
+    opened = OpenBook([(ANNUAL, [])], formula_lexicon(), lambda: book(rows, (), plan.periods))
+    (mean,) = PlanReader(opened, formula_lexicon(), YEARS[-1]).answer(plan).values
+    assert float(mean[1].value) == 5e6
+
+
+def test_the_rest_is_not_the_whole() -> None:
+    rows = [
+        row(0, ["Kenya"], *yearly(2e6)),
+        row(1, ["Other countries"], *yearly(7e6)),
+        row(2, ["Total"], *yearly(9e6)),
+    ]
+    rows = [replace(one, caption="Tram sales by country of the world") for one in rows]
+    assert number("tram sales rest of the world", rows=rows) == 7e6
+
+
+def test_a_share_may_be_printed_as_such() -> None:
+    shares = [value(0.21, 2023, unit="percent"), value(0.24, 2022, unit="percent")]
+    rows = [
+        replace(row(0, ["Net sales"], *yearly(80e6, 96e6)), statement="income_statement"),
+        row(1, ["Harbor Stores accounted net sales"], *shares),
+        row(2, ["Harbor Stores net sales", "Europe"], value(0.4, unit="percent", column=["Ferries"])),
+        row(3, ["Net sales to Harbor Stores grew"], value(0.05, unit="percent")),
+    ]
+    for question, answer in (
+        ("What percentage of Torvex's net sales went to Harbor Stores in 2023?", "21.0%"),
+        ("Did Harbor Stores make up more than a fifth of Torvex's net sales in 2023?", "Yes. 21.0%"),
+    ):
+        assert told(question, rows).startswith(answer)
+        assert [one.fact.row for one in answered(question, rows).inputs] == [1]
+
+
+def test_a_choice_by_margin_is_among_profits_over_revenues_of_the_same_parts() -> None:
+    numbers = {"Revenue": (40e6, 60e6), "Operating income": (8e6, 6e6), "Discount rate": (0.1, 0.2)}
+    rows = [
+        row(2 * at + place, [label, part], value(amounts[place]), caption="Results of segments")
+        for at, (label, amounts) in enumerate(numbers.items())
+        for place, part in enumerate(("Trams", "Ferries"))
+    ]
+    found = answered("Which segment of Torvex had the highest operating margin in 2023?", rows)
+    assert [(name, told.answer) for name, _, told in found.values] == [
+        ("Ferries", "10.0%"),
+        ("Trams", "20.0%"),
+    ]
+    assert len(found.inputs) == 4
 
 
 def test_parts_that_add_up_are_those_meant_and_places_are_regions() -> None:
@@ -500,37 +557,37 @@ def test_what_words_say_of_a_row(question: str, rows: Sequence[FilingRow], answe
 )
 def test_what_no_row_surely_says_is_not_answered(question: str) -> None:
     with pytest.raises(Abstention):
-        told(question)
+        told(question, least=open_answer.LEAST_CONFIDENCE)
 
 
 # --- the matcher -----------------------------------------------------------------------------------------
 
 
 def test_probabilities_are_of_the_rows_and_repeat() -> None:
-    chances = row_matcher().probabilities("warranty claims", ROWS)
+    chances = row_matcher().rate("warranty claims", ROWS).chances
     assert chances.shape == (len(ROWS),) and int(np.argmax(chances)) == 4
     assert ((chances >= 0) & (chances <= 1)).all()
-    np.testing.assert_array_equal(chances, row_matcher().probabilities("warranty claims", ROWS))
+    np.testing.assert_array_equal(chances, row_matcher().rate("warranty claims", ROWS).chances)
 
 
 @pytest.mark.parametrize("words", ["", "the of", "zzz qqq"])
 def test_words_that_no_row_has_name_none(words: str) -> None:
-    assert row_matcher().probabilities(words, ROWS).max() < 0.05
+    assert row_matcher().rate(words, ROWS).chances.max() < 0.05
 
 
 def test_a_row_may_be_named_without_a_word_of_it() -> None:
     wages = [row(0, ["Compensation of employees"], value(4e6)), row(1, ["Buildings, net"], value(5e6))]
-    staff, buildings = row_matcher().probabilities("what it pays its staff", wages)
+    staff, buildings = row_matcher().rate("what it pays its staff", wages).chances
     assert staff > 0 and staff > 3 * buildings
 
 
 def test_no_rows() -> None:
-    assert row_matcher().probabilities("sales", []).shape == (0,)
+    assert row_matcher().rate("sales", []).chances.shape == (0,)
 
 
 def test_a_word_that_a_row_does_not_say_counts_against_it() -> None:
-    plain = row_matcher().probabilities("warranty claims", ROWS)[4]
-    assert row_matcher().probabilities("organic warranty claims of astronauts", ROWS)[4] < 0.8 * plain
+    plain = row_matcher().rate("warranty claims", ROWS).chances[4]
+    assert row_matcher().rate("organic warranty claims of astronauts", ROWS).chances[4] < 0.8 * plain
 
 
 def test_trees_are_walked_as_they_were_trained() -> None:
@@ -543,20 +600,18 @@ def test_trees_are_walked_as_they_were_trained() -> None:
     booster = lightgbm.train(
         {"objective": "binary", "num_leaves": 6, "verbose": -1, "num_threads": 1}, lightgbm.Dataset(x, y), 12
     )
-    plain = RowMatcher(tree_arrays(booster) | {"blend": np.array([0.0, 1.0, 0.0, 0.0])})
-    np.testing.assert_allclose(plain.weigh(x), booster.predict(x), rtol=1e-4)
-    judged = RowMatcher(tree_arrays(booster) | {"blend": np.array([-1.0, 0.5, 0.2, 0.1])})
-    covered, alone = (x[:, FEATURES.index(name)] for name in ("coverage", "alone"))
-    assert (covered > LEAST_COVERAGE).all()
-    odds = -1 + 0.5 * booster.predict(x, raw_score=True) + 0.2 * covered + 0.1 * alone
-    np.testing.assert_allclose(judged.weigh(x), 1 / (1 + np.exp(-odds)), rtol=1e-4)
+    np.testing.assert_allclose(probabilities(tree_arrays(booster), x), booster.predict(x), rtol=1e-4)
 
 
-def test_what_hardly_says_a_word_of_what_is_asked_is_less_likely() -> None:
-    x = np.zeros((2, len(FEATURES)), np.float32)
-    x[0, FEATURES.index("coverage")] = LEAST_COVERAGE - 0.1
-    said, unsaid = row_matcher().weigh(x[1:]), row_matcher().weigh(x[:1])
-    assert unsaid[0] < 0.75 * said[0]
+def test_what_is_lessened_is_less_likely() -> None:
+    plain, less = (
+        row_matcher().rate(
+            "warranty claims", ROWS, lessened=lambda places, left=left: np.full(len(places), left)
+        )
+        for left in (1.0, 0.001)
+    )
+    assert less.chances[4] < plain.chances[4]
+    assert less.signs is not None and less.signs[4, SIGNS.index("lessened")] < -6
 
 
 def test_features_have_names() -> None:
@@ -582,7 +637,7 @@ def test_a_part_of_equity_that_words_do_not_name_is_not_the_equity() -> None:
 def test_two_names_that_fit_one_number_best_are_told_apart(other: float, apart: bool) -> None:
     chances = {"profit": (0.6, other), "revenue": (0.8, 0.1)}
     rows = [row(0, ["Printers, first"], *yearly(50e6)), row(1, ["Printers, second"], *yearly(10e6))]
-    printed = RowBook([(ANNUAL, rows)], lambda words, rows, question: np.array(chances[words]))
+    printed = RowBook([(ANNUAL, rows)], lambda words, *_: Rated(np.array(chances[words])))
     opened = OpenBook([(ANNUAL, [])], formula_lexicon(), lambda: printed)
     assert opened.tell_apart("profit", "revenue", YEARS[-1]) is True
     found = [opened.find_label(words, YEARS[-1]) for words in ("profit", "revenue")]
@@ -606,9 +661,9 @@ def test_money_is_no_percentage_and_no_number_of_days(question: str) -> None:
 def test_only_rows_that_show_a_period_are_looked_at() -> None:
     seen: list[list[str]] = []
 
-    def match(words: str, rows: Sequence[FilingRow], question: str) -> np.ndarray:
+    def match(words: str, rows: Sequence[FilingRow], *_: object) -> Rated:
         seen.append([one.label for one in rows])
-        return np.full(len(rows), 0.5)
+        return Rated(np.full(len(rows), 0.5))
 
     rows = [row(0, ["Old toner"], *yearly(1e6, 2e6)[:1]), row(1, ["New toner"], *yearly(3e6))]
     of = RowBook([(ANNUAL, rows)], match, together=YEARS[1:])
@@ -644,8 +699,9 @@ def test_a_rare_name_in_a_question_in_small_letters_must_be_said_too() -> None:
     ]
 
     def chance(question: str) -> float:
-        def likely(_: str, listed: Sequence[FilingRow], __: str) -> np.ndarray:
-            return np.array([0.8 * (one.label == "Paper sales") for one in listed])
+        def likely(_: str, listed: Sequence[FilingRow], __: str, lessened: Lessened) -> Rated:
+            named = np.array([0.8 * (one.label == "Paper sales") for one in listed])
+            return Rated(named * lessened(range(len(listed))))
 
         found = RowBook([(ANNUAL, in_series(rows))], likely, question=question).find(
             "quillfeather paper sales", YEARS[-1]
@@ -726,11 +782,8 @@ def test_two_numbers_that_are_set_against_each_other_stand_together() -> None:
         (9, ("Tram fares",), ()),
         (9, ("Ferry fares",), ()),
     ]
-    of = book(rows)
-    pair = of.pair("tram fares", "ferry fares", YEARS[-1], (None, None))
-    alone, beside = (of.find("tram fares", YEARS[-1], pair=other) for other in (None, pair))
-    assert alone is not None and beside is not None
-    assert beside.fact.page == 9 and beside.probability > alone.probability
+    beside = book(rows).find("tram fares", YEARS[-1], pair=found)
+    assert beside is not None and beside.fact.page == 9
 
 
 def test_words_that_no_measure_has_are_looked_up_with_it_where_rows_are_likelier_so() -> None:
@@ -750,7 +803,7 @@ def test_what_the_topic_of_a_question_says_is_asked_for() -> None:
     rows = [row(0, ["Paper sales"], *yearly(96e6))]
     assert told("Torvex 2023: paper sales?", rows) == "$96 million"
     with pytest.raises(Abstention, match="surely"):
-        told("Confetti, Torvex 2023: paper sales?", rows)
+        told("Confetti, Torvex 2023: paper sales?", rows, open_answer.LEAST_CONFIDENCE)
 
 
 def test_an_amount_that_is_taken_off_is_compared_by_how_much_it_is() -> None:
@@ -784,10 +837,10 @@ def test_of_rows_that_are_called_alike_the_whole_company_is_meant() -> None:
         replace(row(0, ["Kenya"], *yearly(9e6), caption="Sales by country"), page=7),
     ]
     question = "What were sales in Kenya in 2023?"
-    found = RowBook([(ANNUAL, rows)], lambda words, rows, *_: np.array([0.6, 0.4]), question=question)
+    found = RowBook([(ANNUAL, rows)], lambda *_: Rated(np.array([0.6, 0.4])), question=question)
     whole = found.find("sales Kenya", YEARS[-1])
     of_trams = RowBook(
-        [(ANNUAL, rows)], lambda words, rows, *_: np.array([0.6, 0.4]), question="Tram sales in Kenya, 2023?"
+        [(ANNUAL, rows)], lambda *_: Rated(np.array([0.6, 0.4])), question="Tram sales in Kenya, 2023?"
     ).find("tram sales Kenya", YEARS[-1])
     assert whole is not None and of_trams is not None
     assert (whole.fact.value, of_trams.fact.value) == (9e6, 2e6)
@@ -795,7 +848,7 @@ def test_of_rows_that_are_called_alike_the_whole_company_is_meant() -> None:
 
 def test_a_row_of_another_line_than_words_name_is_unlikely() -> None:
     rows = [row(0, ["Trams", "Income before income taxes"], *yearly(2e6)), row(1, ["Claims"], *yearly(1e6))]
-    of = RowBook([(ANNUAL, rows)], lambda words, rows, *_: np.full(len(rows), 0.8))
+    of = RowBook([(ANNUAL, rows)], lambda words, rows, *_: Rated(np.full(len(rows), 0.8)))
     sales, profit = (of.find(words, YEARS[-1]) for words in ("net sales trams", "pretax income trams"))
     assert sales is not None and profit is not None
     assert (sales.fact.value, profit.fact.value) == (1e6, 2e6)
@@ -806,7 +859,11 @@ def test_a_line_is_no_part_of_itself_that_other_rows_speak_of() -> None:
         row(0, ["Accrued liabilities"], *yearly(9e6)),
         row(1, ["Insurance of tram cars"], *yearly(1e6)),
     ]
-    of = RowBook([(ANNUAL, rows)], lambda words, rows, *_: np.array([0.9, 0.3]))
+
+    def match(_: str, listed: Sequence[FilingRow], __: str, lessened: Lessened) -> Rated:
+        return Rated(np.array([0.9, 0.3]) * lessened(range(len(listed))))
+
+    of = RowBook([(ANNUAL, rows)], match)
     found = of.find("accrued liabilities insurance", YEARS[-1])
     assert found is not None and found.fact.value == 1e6
 
@@ -820,7 +877,7 @@ def test_what_is_due_in_a_coming_year_is_of_that_year() -> None:
     for year, amount in ((2024, 3e6), (2025, 2e6)):
         asked = f"How much lease debt was due in {year}?"
         due, plain = (
-            RowBook([(ANNUAL, in_series(rows))], row_matcher().probabilities, question=question)
+            RowBook([(ANNUAL, in_series(rows))], row_matcher().rate, question=question)
             for question in (asked, f"What was the lease debt in {year}?")
         )
         found = due.find("lease debt", FiscalPeriod(year))
@@ -866,7 +923,7 @@ def test_a_table_that_names_its_part_in_the_caption_alone_is_of_that_part() -> N
     ]
     of = RowBook(
         [(ANNUAL, rows)],
-        lambda words, rows, *_: np.array([0.1, 0.6]),
+        lambda *_: Rated(np.array([0.1, 0.6])),
         ["Kenya"],
         question="What was the operating income of Kenya Ferries in 2023?",
     )

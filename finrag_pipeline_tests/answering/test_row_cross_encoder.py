@@ -68,7 +68,7 @@ def test_without_the_encoder_rows_are_told_by_their_words(monkeypatch) -> None:
             FilingRow("A", 0, 0, n, "", (text,), (), None, None, ())
             for n, text in enumerate(["Claims paid", "Depots"])
         ]
-        chances = row_matcher().probabilities("claims paid", rows, "what were the claims paid?")
+        chances = row_matcher().rate("claims paid", rows, "what were the claims paid?").chances
         assert chances[0] > 0.3 > chances[1]
     finally:
         row_cross_encoder.cache_clear()

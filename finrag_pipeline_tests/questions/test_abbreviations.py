@@ -110,6 +110,24 @@ def test_says_what_stands_for_what() -> None:
     assert found == {"IWS": "Industrial Water Systems", "op. mgn": "operating margin"}
 
 
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [
+        ("amortisation of capitalised fulfilment costs", "amortization of capitalized fulfillment costs"),
+        ("Unrecognised Labour at the defence centre", "Unrecognized Labor at the defense center"),
+        ("programme costs analysed, cancelled orders", "program costs analyzed, canceled orders"),
+        ("four hours raised by the organisation", "four hours raised by the organisation"),
+    ],
+)
+def test_british_spelling_is_read_as_it_is_printed(asked: str, meant: str) -> None:
+    labels = (
+        "Amortization of costs capitalized", "Fulfillment", "Unrecognized tax benefits", "Labor", "Defense",
+        "Center", "Program costs", "Analyzed", "Canceled orders",
+    )  # fmt: skip
+    assert may_be_shortened(asked, ())
+    assert Abbreviations(labels, (), lambda word: True).spelled_out(asked)[0] == meant
+
+
 def test_needs_no_rows_for_common_words() -> None:
     assert not may_be_shortened("how much did they spend on pumps", ())
     assert may_be_shortened("pumps op. mgn", ())

@@ -609,3 +609,20 @@ def test_a_percentage_increase_is_a_growth() -> None:
 def test_a_place_behind_two_names_is_of_both() -> None:
     assert share_words(("Toner sales", "Paper Canada sales"))[0] == "Toner sales Canada"
     assert share_words(("Toner Mexico sales", "Paper Canada sales"))[0] == "Toner Mexico sales"
+
+
+@pytest.mark.parametrize(
+    ("question", "unit"),
+    [
+        ("For every hundred dollars of revenue at Torvex in 2023, how many came from paper?", "currency"),
+        ("How many depots did Torvex have in 2023?", "count"),
+    ],
+)
+def test_what_is_counted_of_dollars_is_money(question: str, unit: str) -> None:
+    plan = read_plan(question, ("Torvex",))
+    assert plan is not None and plan.unit == unit
+
+
+def test_a_compound_rate_of_an_average_is_growth() -> None:
+    plan = read_plan("Torvex average spend per member, 2020 to 2022: CAGR?", ("Torvex",))
+    assert plan is not None and plan.operation is Operation.GROWTH and plan.compound
