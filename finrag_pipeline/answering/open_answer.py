@@ -1031,6 +1031,10 @@ def derive(
         several = several[::-1]
         others = "; ".join(f"{name} {told.answer}" for name, _, told in several[1:])
         answer = f"{label}: {worded.answer} ({others})"
+    elif len(several) > 1 and plan.yes_no and plan.threshold is not None:
+        verdicts = [judged(plan, quantity, told, first).startswith("Yes") for _, quantity, told in several]
+        shown = "; ".join(f"{name}: {told.answer}" for name, _, told in several)
+        answer = f"{'Yes' if all(verdicts) else 'No'}. {shown}"
     elif len(several) > 1:
         answer = "; ".join(f"{name}: {told.answer}" for name, _, told in several)
     elif plan.verdict is not None:

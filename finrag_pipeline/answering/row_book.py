@@ -486,7 +486,7 @@ class RowBook:
             How likely these are meant, the part and the whole; None where no row has a total.
         """
         chances = self._probabilities(part, self._periods_with(period))
-        said = set(terms(whole))
+        said = {stem for word in whole.split() if self.tells(word) for stem in terms(word)}
         found: list[tuple[float, int, Fact, Fact]] = []
         for place in np.argsort(-chances, kind="stable")[:_MOST_ROWS]:
             row = self._rows[place]

@@ -44,8 +44,10 @@ _ORDER = any_case(r"^\s*(?:please\s+)?(?:calc|get|pull|grab|fetch)\b[:,]?\s+(?:m
 
 _TO_CONFIRM = re.compile(
     r"^\s*(?:please\s+)?(?:(?:confirm|verify|state|say|tell (?:me|us)|check|establish|indicate|determine)\s+"
-    r"(?:whether|if|that)\s+|(?:check|confirm|true or false|yes or no):\s*)(?P<rest>.*?)[.?]*\s*$"
-    r"|^(?P<said>.*?)[,.?;\s]*[(-]?\s*(?:y/n|yes/no|yes or no|true or false)\s*\)?\s*[.?]?\s*$",
+    r"(?:whether|if|that)\s+|(?:check|confirm(?: or deny)?|true or false|yes or no):\s*)"
+    r"(?P<rest>.*?)[.?]*\s*$"
+    r"|^(?P<said>.*?)[,.?;\s]*[(-]?\s*(?:(?:please\s+)?(?:answer|reply)\s+(?:with\s+)?)?"
+    r"(?:y/n|yes/no|yes or no|true or false)\s*\)?\s*[.?]?\s*$",
     re.IGNORECASE | re.DOTALL,
 )
 """What a yes or a no is asked for in other words than a question."""

@@ -288,6 +288,12 @@ _ASIDE = any_case(
     r"\s*\((?:the )?full year (?:less|minus) [^()]*\)|\s*\([^()]*[×÷][^()]*\)"
 )
 """What is remarked beside a question: of the year that it asks about, of how the answer comes about."""
+_NOT_THAT = any_case(
+    r"\s(?:rather than|instead of|as opposed to)\s[^,.?!;:]*?"
+    r"(?=[,.?!;:]|$|\s(?:in|for|during|at|as of|by|over|between|from|on)\s"
+    r"(?:the\s|its\s|fiscal\s|fy|q|year|20|end))"
+)
+"""What a question asks for is not this; it is nothing to be taken off."""
 _SLASHED = re.compile(r"(?<=\b)([^\W\d_]{3,})/([^\W\d_]{3,})\b")
 
 
@@ -296,7 +302,7 @@ def _reworded(question: str, companies: Collection[str] = ()) -> str:
 
     'China/Hong Kong' are places together, and no ratio; 'European sales' are looked up as those of Europe.
     """
-    text = STATE.sub("give", _ASIDE.sub("", one_line(question[:MOST_CHARACTERS])))
+    text = STATE.sub("give", _NOT_THAT.sub("", _ASIDE.sub("", one_line(question[:MOST_CHARACTERS]))))
     named = "|".join(map(re.escape, sorted(filter(None, companies), key=len, reverse=True)))
     parts = re.split(f"({named})", text, flags=re.IGNORECASE) if named else [text]
     parts[::2] = map(as_places, parts[::2])

@@ -201,7 +201,7 @@ class _Reading:
             return bool(letters) and (capitals or mixed)
         if capitals and any(c.islower() for c in self.question):
             return True  # 'HD inventory turns': in a question without other capitals these say most
-        led = token.possessive or before in NAMING or not letters[0].islower()
+        led = token.possessive or token.opens or before in NAMING or not letters[0].islower()
         return len(alias.key) >= 3 and alias.key not in self.names.common and led
 
     def _common_name(self, position: int, last: int, alias: Alias, capital: bool) -> bool:

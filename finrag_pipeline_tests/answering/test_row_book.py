@@ -400,6 +400,21 @@ def test_the_mean_of_printed_averages_is_one_number() -> None:
     assert float(mean[1].value) == 5e6
 
 
+def test_what_exceeds_an_amount_in_each_of_several_years_is_told_with_a_yes_or_no() -> None:
+    question = "Did Torvex's paper sales exceed $85 million in both 2022 and 2023?"
+    assert told(question) == "Yes. FY2022: $90 million; FY2023: $96 million"
+    assert told(question.replace("85", "95")).startswith("No. FY2022")
+
+
+def test_the_whole_of_a_share_may_have_a_name_that_no_row_prints() -> None:
+    rows = [
+        row(0, ["Kenya"], value(40, None, None, unit="count"), caption="Employees by country"),
+        row(1, ["Total employees"], value(160, None, None, unit="count"), caption="Employees by country"),
+    ]
+    (share,) = answered("What share of Torvex's workforce was in Kenya in 2023, in per cent?", rows).values
+    assert float(share[1].value) == 0.25
+
+
 def test_the_rest_is_not_the_whole() -> None:
     rows = [
         row(0, ["Kenya"], *yearly(2e6)),

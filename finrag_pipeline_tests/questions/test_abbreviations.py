@@ -150,6 +150,8 @@ def test_any_text_is_read(text: str) -> None:
         ),
         ("acme pumps lower in 2022 than 2021? y/n", "Is it true that acme pumps lower in 2022 than 2021?"),
         ("check: was the margin above 5 %", "was the margin above 5 %"),
+        ("Confirm or deny: Acme's margin rose.", "Is it true that Acme's margin rose?"),
+        ("Did Acme pay a dividend? Answer Y/N.", "Did Acme pay a dividend"),
         ("Did Acme pay a dividend, yes or no?", "Did Acme pay a dividend"),
         ("Acme sales outside the US", "Acme sales outside the U.S."),
         ("give us sales in US$", "give us sales in US$"),

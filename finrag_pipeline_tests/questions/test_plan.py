@@ -626,3 +626,10 @@ def test_what_is_counted_of_dollars_is_money(question: str, unit: str) -> None:
 def test_a_compound_rate_of_an_average_is_growth() -> None:
     plan = read_plan("Torvex average spend per member, 2020 to 2022: CAGR?", ("Torvex",))
     assert plan is not None and plan.operation is Operation.GROWTH and plan.compound
+
+
+def test_what_is_asked_for_rather_than_something_is_not_less_it() -> None:
+    asked = "What share of Torvex revenue came from leases rather than sales of trams in fiscal 2023?"
+    plan = read_plan(asked, ("Torvex",))
+    assert plan is not None and plan.periods == (FiscalPeriod(2023),)
+    assert not any("minus" in one or "trams" in one for one in plan.measures)

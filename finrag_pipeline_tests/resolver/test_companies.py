@@ -175,3 +175,15 @@ def test_a_name_of_everyday_words_in_small_letters_goes_on_in_any_words() -> Non
 def test_other_words_are_no_misspellings(name: str) -> None:
     resolver = Resolver([annual("a", "Actavionis Widgets, Inc."), annual("b", "Quick Zone, Inc.")])
     assert resolver.resolve(f"What was {name}'s margin?").companies == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("acmx sales 2022, up or down", ("acmx",)),
+        ("all sales 2022", ()),
+    ],
+)
+def test_a_symbol_in_small_letters_opens_a_search(question: str, found: tuple[str, ...]) -> None:
+    rows = [annual("a", "Acme Pumps Inc.", ticker="ACMX"), annual("b", "Allied Lamps Inc.", ticker="ALL")]
+    assert Resolver(rows).resolve(question).printed_names == found
