@@ -101,6 +101,9 @@ _PART_UNREAD = 0.3
 _LIKELIER = 1.15
 """How much likelier rows are to be with words that were read as part of no measure, where they are taken."""
 
+_SAYS_NO_WORD = 0.5
+"""What is left of it where a row says no word of a measure, beside one with a label that is meant."""
+
 _TOPIC_FITS = 0.6
 """Part of the probability that rows keep where words of the topic are said too, which so fits them."""
 
@@ -834,6 +837,9 @@ class PlanReader:
             rows.labels.update(labels)
         found = {label: rows.find(label, self._last) for label in (measure, *labels)}
         chances = {label: calibrated(one.probability) for label, one in found.items() if one is not None}
+        by_words = found[measure]
+        if by_words is not None and set(terms(measure)).isdisjoint(terms(by_words.row.text)):
+            chances[measure] *= _SAYS_NO_WORD
         best = max(chances, key=chances.__getitem__, default=measure)
         if measure not in labels and chances.get(best, 0.0) * chance <= chances.get(measure, 0.0):
             return None

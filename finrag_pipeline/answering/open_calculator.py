@@ -71,7 +71,7 @@ _DAYS_OFF = 8
 LEAST_FORMULA = 0.7
 """Least probability of a formula that is asked for, where the words name what it is made of."""
 
-_OF_A_PART = any_case(r"\b(?:segments?|divisions?|arm)\b")
+_OF_A_PART = any_case(r"\b(?:segments?|divisions?|arm|foreign|overseas|international|domestic|abroad)\b")
 
 LEAST_NUMBER = 0.25
 """Least probability that a question asks for a number."""

@@ -54,6 +54,8 @@ _TO_CONFIRM = re.compile(
 
 _ASKED = any_case(r"\s*(?:did|does|do|is|are|was|were|has|have|had|can|could|will|would)\b")
 _WITH_SIGN = re.compile(r"(?<![^\W_])[A-Za-z](?:[A-Za-z]*&[A-Za-z]+)+(?![^\W_])")
+_CUT_WITHIN = re.compile(r"[^\W\d_]{2}(?<!n)'[lt]$")
+"""A word whose middle is cut out: "Int'l", "Gov't"."""
 _ENDINGS = ("s", "es", "d", "ed", "ing")
 _VOWEL = re.compile("[aeiouy]")
 _PLAIN_WORD = re.compile(r"[^\W\d_]{5,}")
@@ -173,7 +175,7 @@ def _tokens(
         named = any(begin <= start and end <= stop for begin, stop in spans)
         if _INITIALS.fullmatch(text.rstrip(".")) and not shouted:
             known = letters in printed
-        elif text.endswith("."):
+        elif text.endswith(".") or _CUT_WITHIN.search(text):
             known = False
         else:
             is_name = text[0].isupper() and has_vowel(letters)

@@ -181,6 +181,8 @@ class _Reading:
         capital = all(token.capital for token in words)
         if alias.common:
             return self._common_name(position, last, alias, capital)
+        if alias.kind == "last word" and not (capital or end.possessive):
+            return False  # 'wholesale' is no one's name by itself
         return capital or not alias.initial or self.caseless
 
     def _is_symbol(self, position: int, last: int, alias: Alias) -> bool:

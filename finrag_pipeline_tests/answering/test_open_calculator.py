@@ -128,6 +128,24 @@ def test_what_is_meant_counts_where_the_words_name_nothing(monkeypatch: pytest.M
     assert found.inputs[0].fact.label == "Backlog" and prior[0] < 0.76
 
 
+def test_a_row_that_says_no_word_is_less_sure_than_the_label_of_what_is_meant(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(open_calculator, "read_line", lambda *_: ("membership_fees", 0.85))
+    printed = {"Total revenue": 4.0, "Membership fees": 0.5}
+    found = _ask("How much did Torvex take in from its yearly dues in 2023?", printed)
+    assert found.inputs[0].fact.label == "Membership fees"
+
+
+@pytest.mark.parametrize("part", ["foreign", "domestic"])
+def test_a_line_is_not_read_for_a_part_of_the_company(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_calculator, "read_line", lambda *_: ("operating_income", 0.95))
+    printed = {"Operating income": 4.0, f"Operating income, {part} business": 0.5}
+    assert (
+        _ask(f"What did the {part} business of Torvex earn from operations in 2023?", printed).exact == 24e6
+    )
+
+
 def _priors(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The products of all probabilities of the answers from now on, each of which is given."""
     found: list[float] = []

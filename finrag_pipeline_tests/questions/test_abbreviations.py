@@ -50,7 +50,7 @@ WORDS = frozenset(
 PRINTED = (
     "Segment operating income", "Industrial Water Systems", "Interest expense, net", "Long-term debt",
     "Unvested restricted stock units", "Pumps and Valves", "Net income attributable to Acme", "Regulated",
-    "Regulated", "Registration fees", "Short-term borrowings",
+    "Regulated", "Registration fees", "Short-term borrowings", "International",
 )  # fmt: skip
 
 
@@ -76,6 +76,7 @@ def abbreviations() -> Abbreviations:
         ("pumps % chg", "pumps % change"),
         ("fees for reg. business", "fees for regulated business"),
         ("acme int. exp. YoY % change", "acme interest expense YoY % change"),
+        ("acme Int'l pumps, Acme's view", "acme International pumps, Acme's view"),
         (
             "R&D and SG&A in FY2022",
             "research and development and selling, general and administrative in FY2022",

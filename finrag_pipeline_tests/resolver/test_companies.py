@@ -187,3 +187,9 @@ def test_other_words_are_no_misspellings(name: str) -> None:
 def test_a_symbol_in_small_letters_opens_a_search(question: str, found: tuple[str, ...]) -> None:
     rows = [annual("a", "Acme Pumps Inc.", ticker="ACMX"), annual("b", "Allied Lamps Inc.", ticker="ALL")]
     assert Resolver(rows).resolve(question).printed_names == found
+
+
+def test_the_last_word_of_a_name_names_no_one_in_small_letters() -> None:
+    rows = [annual("a", "Acme Wholesale Corporation"), annual("b", "Torvex Inc.")]
+    assert Resolver(rows).resolve("torvex: wholesale share of sales 2022").printed_names == ("torvex",)
+    assert Resolver(rows).resolve("What were the sales of Wholesale in 2022?").printed_names == ("Wholesale",)
