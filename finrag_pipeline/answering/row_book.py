@@ -521,7 +521,13 @@ class RowBook:
             None where no such row shows the period, or these print different numbers.
         """
         said = _terms_and_other(words)
-        rows = [row for row in self._rows if said <= _terms_and_other(row.text) and of(row)] if said else []
+        stems = tuple(stem.lower() for stem in said)
+        likely = (
+            row
+            for row, text in zip(self._rows, self._texts, strict=True)
+            if stems and all(stem in text for stem in stems)
+        )
+        rows = [row for row in likely if said <= _terms_and_other(row.text) and of(row)]
         found = [(fact, row) for row in rows if (fact := self._of_period(row, period)) is not None]
         fewest = min((len(row.columns) for _, row in found), default=0)
         found = [(fact, row) for fact, row in found if len(row.columns) == fewest]
