@@ -397,9 +397,10 @@ class RowBook:
     ) -> Mapping[str, float] | None:
         """What tells how sure the row at a place is, see `RowFact`."""
         signs = self._rated(words, self._periods_with(period)).signs
-        return (
-            None if signs is None else dict(zip(SIGNS, signs[place].tolist(), strict=True)) | {AHEAD: ahead}
-        )
+        if signs is None:
+            return None
+        told = signs.get(place, np.zeros(len(SIGNS)))
+        return dict(zip(SIGNS, told.tolist(), strict=True)) | {AHEAD: ahead}
 
     def _candidates(
         self, words: str, period: FiscalPeriod, apart: Fact | None, unit: str | None
@@ -681,11 +682,8 @@ class RowBook:
                 ]
             )
             chances *= 0.5 + 0.5 * shown / len(self._together)
-        if rated.signs is None:
-            return Rated(chances)
-        signs = np.zeros((len(chances), rated.signs.shape[1]), np.float32)
-        signs[places] = rated.signs
-        return Rated(chances, signs)
+        signs = rated.signs
+        return Rated(chances, signs and {places[at]: told for at, told in signs.items()})
 
     def _lessened(self, words: str, places: Sequence[int]) -> np.ndarray:
         """What is left of the probability of rows that do not say what words name, shape (places,)."""

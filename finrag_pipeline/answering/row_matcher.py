@@ -100,12 +100,12 @@ class Rated:
 
     Attributes:
         chances: probabilities, shape (rows,).
-        signs: `SIGNS` of each row, 0 for those that were not looked at, shape (rows, signs); None where no
-            encoder tells them.
+        signs: `SIGNS` of the rows that were looked at, by place, shape (signs,) each; None where no encoder
+            tells them.
     """
 
     chances: np.ndarray
-    signs: np.ndarray | None = None
+    signs: Mapping[int, np.ndarray] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,8 +393,8 @@ class RowMatcher:
             looked_at = [rows[place] for place in places]
             features = self._weighed(measure, question, looked_at, by_words, likeness[places], left)
             found = probabilities(self._trees, features)
-            signs = np.zeros((len(rows), len(SIGNS)), np.float32)
-            signs[places] = features[:, [FEATURES.index(name) for name in SIGNS]]
+            told = features[:, [FEATURES.index(name) for name in SIGNS]]
+            signs = dict(zip(places, told, strict=True))
         shares_none = by_words[:, [_OF_WORDS.index(name) for name in ("any", "synonyms")]].sum(1) <= 0
         found[shares_none & (found < LEAST_UNNAMED)] = 0
         chances[places] = found

@@ -626,7 +626,7 @@ def test_what_is_lessened_is_less_likely() -> None:
         for left in (1.0, 0.001)
     )
     assert less.chances[4] < plain.chances[4]
-    assert less.signs is not None and less.signs[4, SIGNS.index("lessened")] < -6
+    assert less.signs is not None and less.signs[4][SIGNS.index("lessened")] < -6
 
 
 def test_features_have_names() -> None:
