@@ -110,6 +110,7 @@ _TOPIC_FITS = 0.6
 _PRINTED_SHARE = 0.5
 """Probability of a share that a row prints, whose part and whole it names."""
 _MOVES = any_case(r"\b(?:changes?|increases?|decreases?|growth|grew|declines?|versus|vs)\b")
+"""What a row says whose percentage is no share."""
 
 _LEAST_PART = 0.2
 """Least probability of a row that a part and what it is a part of name together."""
@@ -718,9 +719,8 @@ class PlanReader:
         """The mean of periods, of all that are shown where none is named; of one, with the period before."""
         words, last = f"average {measure}", periods[-1] if periods else self._default
         averaged = "average" in measure.lower().split()  # once more: 'the mean of the yearly average prices'
-        if not averaged and self._prints_average(
-            words, last
-        ):  # such as an average price, whatever is read to be done with it
+        # Such as an average price, whatever is read to be done with it.
+        if not averaged and self._prints_average(words, last):
             self._doubt /= chance
             return [(period.label, Name(words), period) for period in periods or (last,)]
         if len(periods) == 1:

@@ -7,11 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from finrag_pipeline.answering.inputs import FilingInfo
 from finrag_pipeline.answering.row_book import RowBook
+from finrag_pipeline.answering.row_matcher import Lessened, Rated
 from finrag_pipeline.filings.html import read_html
 from finrag_pipeline.filings.pages import read_html_pages
 from finrag_pipeline.filings.xbrl import read_tags, tag_rows, tagged_identity
@@ -128,8 +128,8 @@ def test_a_name_is_found_in_the_members_where_the_row_does_not_print_it() -> Non
     rows = [row(1, 5e6, "NorthAmericaSegmentMember"), row(2, 7e6, "EuropeMember")]
     info = FilingInfo("ACME", "10-Q", 2024, 2, end)
 
-    def match(words: str, rows: Any, question: str) -> Any:
-        return pa.array([0.9] * len(rows)).to_numpy()
+    def match(words: str, rows: Any, question: str, lessened: Lessened) -> Rated:
+        return Rated(0.9 * lessened(range(len(rows))))
 
     for name, value in (("North America", 5e6), ("Europe", 7e6)):
         found = RowBook([(info, rows)], match, names=(name,)).find(f"{name} net sales", FiscalPeriod(2024, 2))
