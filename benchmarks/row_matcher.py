@@ -31,7 +31,16 @@ from benchmarks.answers import FOLDER, read_questions
 from benchmarks.row_questions import company_of, taught_companies
 from benchmarks.trees import tree_arrays
 from finrag_pipeline.answering import row_matcher
-from finrag_pipeline.answering.row_matcher import FEATURES, MODEL_FILE, SCORES, RowMatcher, ranked, relate
+from finrag_pipeline.answering.row_cross_encoder import RowCrossEncoder
+from finrag_pipeline.answering.row_matcher import (
+    FEATURES,
+    MODEL_FILE,
+    SCORES,
+    LookedAt,
+    RowMatcher,
+    ranked,
+    relate,
+)
 from finrag_pipeline.services.ask import Asker
 from finrag_pipeline.settings import get_settings
 from finrag_pipeline.statements.filing_rows import FilingRow, RowValue
@@ -90,18 +99,10 @@ class _Keeper(RowMatcher):
         shipped = (files("finrag_pipeline.answering") / MODEL_FILE).read_bytes()
         super().__init__(load(shipped))
 
-    def _weighed(
-        self,
-        measure: str,
-        question: str,
-        rows: Sequence[FilingRow],
-        by_words: np.ndarray,
-        likeness: np.ndarray,
-        left: np.ndarray,
-    ) -> np.ndarray:
-        features = super()._weighed(measure, question, rows, by_words, likeness, left)
+    def _weighed(self, asked: LookedAt, reader: RowCrossEncoder) -> np.ndarray:
+        features = super()._weighed(asked, reader)
         if self._features and len(self._features.rows) >= _LEAST_ROWS:
-            self.kept[measure, question] = rows, features
+            self.kept[asked.measure, asked.question] = asked.rows, features
         return features
 
 

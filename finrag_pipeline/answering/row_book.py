@@ -691,24 +691,21 @@ class RowBook:
         rows = [self._rows[place] for place in places]
         texts = [self._texts[place] for place in places]
 
-        def lessen(where: Iterable[bool], to: float) -> None:
-            left[np.fromiter(where, bool, len(left))] *= to
-
         for word in _qualifiers(words):
-            lessen((word not in text for text in texts), _UNQUALIFIED)
+            _lessen(left, (word not in text for text in texts), _UNQUALIFIED)
         _, without = _has_and_lacks(self._question or words)
         for name in [name for name in self.names if name in words] or self._small_names(words):
             if without and without >= set(terms(name)):
                 continue
             bare = re.escape(name.lower().removesuffix("'s"))
             said = any_case(rf"(?<![a-z0-9]){bare}")
-            lessen((said.search(text) is None for text in texts), _UNNAMED)
+            _lessen(left, (said.search(text) is None for text in texts), _UNNAMED)
         for phrases in _lines_said(words):
-            lessen((not any(one.search(text) for one in phrases) for text in texts), _LINE_UNSAID)
+            _lessen(left, (not any(one.search(text) for one in phrases) for text in texts), _LINE_UNSAID)
         _, part = self._of_other_lines(words, rows)
-        lessen(part, _PART_OF)
+        _lessen(left, part, _PART_OF)
         if "other" in _terms_and_other(words):  # 'Other assets' are not the assets, nor their total
-            lessen(("other" not in text for text in texts), _UNNAMED)
+            _lessen(left, ("other" not in text for text in texts), _UNNAMED)
         return left
 
     def _against(self, words: str, places: Sequence[int]) -> np.ndarray:
@@ -716,23 +713,20 @@ class RowBook:
         left = np.ones(len(places))
         rows = [self._rows[place] for place in places]
 
-        def lessen(where: Iterable[bool], to: float) -> None:
-            left[np.fromiter(where, bool, len(left))] *= to
-
         line, behind = _said_behind(words)
         if any(self._is_headed(line, word) for word in behind):
             # 'Net income regulated utilities' is not that of the company.
             whole = (row.statement is not None and not row.columns for row in rows)
             lacks = (not any(word in self._texts[place] for word in behind) for place in places)
-            lessen(map(all, zip(whole, lacks, strict=True)), _UNQUALIFIED)
+            _lessen(left, map(all, zip(whole, lacks, strict=True)), _UNQUALIFIED)
         inside = _included_terms(self._question)
         if inside and not inside >= set(terms(words)):
             # 'Equity including minority interests' is not these alone.
-            lessen((inside >= set(terms(row.label)) for row in rows), _UNNAMED)
+            _lessen(left, (inside >= set(terms(row.label)) for row in rows), _UNNAMED)
         another, _ = self._of_other_lines(words, rows)
-        lessen(another, _ANOTHER_LINE)
+        _lessen(left, another, _ANOTHER_LINE)
         said_words = _terms_and_other(words)
-        lessen((_of_equity_part(row, said_words) for row in rows), _PART_OF)
+        _lessen(left, (_of_equity_part(row, said_words) for row in rows), _PART_OF)
         _, without = _has_and_lacks(self._question or words)
         wanted = set(terms(words)) - without
 
@@ -741,7 +735,7 @@ class RowBook:
             has, _ = _has_and_lacks(" | ".join((row.label, *row.columns)))
             return not (wanted.isdisjoint(lacks) and without.isdisjoint(has))
 
-        lessen(map(is_opposite, rows), _OPPOSITE)
+        _lessen(left, map(is_opposite, rows), _OPPOSITE)
         return left
 
     def _of_other_lines(self, words: str, rows: Sequence[FilingRow]) -> tuple[list[bool], list[bool]]:
@@ -1033,6 +1027,11 @@ def _below_its_part(row: FilingRow, said: set[str]) -> FilingRow:
     if not part or not part <= said or part <= set(terms(row.text)):
         return row
     return replace(row, path=(row.section, *row.path))
+
+
+def _lessen(left: np.ndarray, where: Iterable[bool], to: float) -> None:
+    """Leave only a part of what is left of probabilities where something holds."""
+    left[np.fromiter(where, bool, len(left))] *= to
 
 
 def _table_of(row: FilingRow) -> Place:

@@ -18,7 +18,13 @@ from importlib.resources import files
 import numpy as np
 from safetensors.numpy import load
 
-from finrag_pipeline.answering.row_cross_encoder import ROWS_AT_ONCE, Texts, row_cross_encoder, row_texts
+from finrag_pipeline.answering.row_cross_encoder import (
+    ROWS_AT_ONCE,
+    RowCrossEncoder,
+    Texts,
+    row_cross_encoder,
+    row_texts,
+)
 from finrag_pipeline.answering.row_dual_encoder import row_dual_encoder
 from finrag_pipeline.questions.formula_lexicon import Line, Phrase, formula_lexicon
 from finrag_pipeline.rankers.page_ranker.terms import terms
@@ -106,6 +112,24 @@ class Rated:
 
     chances: np.ndarray
     signs: Mapping[int, np.ndarray] | None = None
+
+
+@dataclass(frozen=True)
+class LookedAt:
+    """Rows that may hold what a measure of a question names.
+
+    Attributes:
+        by_words: what the words say of them, see `Features.of`.
+        likeness: by the dual encoder, shape (rows,).
+        left: what is left of the probability of each by what it is besides, shape (rows,).
+    """
+
+    measure: str
+    question: str
+    rows: Sequence[FilingRow]
+    by_words: np.ndarray
+    likeness: np.ndarray
+    left: np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,7 +415,8 @@ class RowMatcher:
             found = coverage(by_words) * left
         else:
             looked_at = [rows[place] for place in places]
-            features = self._weighed(measure, question, looked_at, by_words, likeness[places], left)
+            asked = LookedAt(measure, question, looked_at, by_words, likeness[places], left)
+            features = self._weighed(asked, reader)
             found = probabilities(self._trees, features)
             told = features[:, [FEATURES.index(name) for name in SIGNS]]
             signs = dict(zip(places, told, strict=True))
@@ -400,31 +425,24 @@ class RowMatcher:
         chances[places] = found
         return Rated(chances, signs)
 
-    def _weighed(
-        self,
-        measure: str,
-        question: str,
-        rows: Sequence[FilingRow],
-        by_words: np.ndarray,
-        likeness: np.ndarray,
-        left: np.ndarray,
-    ) -> np.ndarray:
+    def _weighed(self, asked: LookedAt, reader: RowCrossEncoder) -> np.ndarray:
         """`FEATURES` of rows, shape (rows, features).
 
         The cross-encoder reads the beginnings of many rows, a few at a time, and tells them from each other;
         so the best are read again, together and with all that is printed around them.
         """
-        reader = row_cross_encoder()
-        assert reader is not None
+        measure, question, rows = asked.measure, asked.question, asked.rows
         texts = [row_texts(row) for row in rows]
         alone = reader.logits(measure, question, tuple(texts))
-        covered = log_odds(coverage(by_words))
+        covered = log_odds(coverage(asked.by_words))
         likely = np.argsort(-(covered + alone), kind="stable")
         best = tuple(dict.fromkeys(texts[place] for place in likely))[:ROWS_AT_ONCE]
         again = dict(zip(best, reader.logits(measure, question, best, full=True), strict=True))
         together = np.array([again.get(text, NOT_AMONG_THE_BEST) for text in texts])
-        of_places = _of_places(frozenset(terms(f"{measure} {question}")), measure, rows, texts, left)
-        return np.column_stack([by_words, of_places, ranked((covered, alone, together, likeness))])
+        of_places = _of_places(frozenset(terms(f"{measure} {question}")), measure, rows, texts, asked.left)
+        return np.column_stack(
+            [asked.by_words, of_places, ranked((covered, alone, together, asked.likeness))]
+        )
 
 
 def _candidates(rows: Features, measure: str, likeness: np.ndarray | None) -> list[int]:
