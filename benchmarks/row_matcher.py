@@ -138,8 +138,13 @@ def _ends(value: RowValue, ends: Sequence[dt.date]) -> bool:
 
 
 def _prints(value: RowValue, fact: Mapping[str, Any]) -> bool:
-    """Whether a number of a row is a fact: as large, and of its period where the row says one."""
-    if abs(abs(value.value) - abs(fact["value"])) > max(1e-9, _ROUNDED * abs(fact["value"])):
+    """Whether a number of a row is a fact: as large, and of its period where the row says one.
+
+    Facts in per cent are as printed, a row's are hundredths.
+    """
+    sizes = [abs(value.value), *([100 * abs(value.value)] if value.unit == "percent" else ())]
+    wanted = abs(fact["value"])
+    if all(abs(size - wanted) > max(1e-9, _ROUNDED * wanted) for size in sizes):
         return False
     if not fact.get("end"):
         return True

@@ -405,6 +405,7 @@ class _Case:
         parsed = self.parsed
         calculation, result, worded = self._computed(parsed.expression, self.period)
         _check_unit(result, parsed)
+        _check_part(question, result, worded.unit)
         steps, inputs = calculation.trace.steps, calculation.trace.inputs
         if result.inner != result.text:
             steps.append(f"{parsed.label} = {result.text} = {worded.answer}")
@@ -519,6 +520,18 @@ def _check_unit(result: Quantity, parsed: ParsedQuestion) -> None:
         given = "an amount" if amount else "no amount"
         why = f"the question asks for {asked.replace('_', ' ')}, and what it could be read as is {given}"
         raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
+
+
+_OF_WHOLE = any_case(
+    r"^\W*(?:out )?of (?:all|everything|the|its|their|every)\b|"
+    r"\b(?:went|goes?|came|comes?|coming) (?:to|from)\b"
+)
+
+
+def _check_part(question: str, result: Quantity, unit: str) -> None:
+    """Abstain where a part of a whole that is asked for would be larger than it."""
+    if unit == "percent" and result.value > 1 and _OF_WHOLE.search(question):
+        raise Abstention(AbstentionKind.NOT_UNDERSTOOD, "the part that it names is larger than the whole")
 
 
 def company_words(text: str, places: Iterable[int]) -> set[str]:

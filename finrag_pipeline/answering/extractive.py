@@ -21,7 +21,7 @@ from finrag_pipeline.answering.citations import CitedSentence
 from finrag_pipeline.answering.comparisons import compare
 from finrag_pipeline.answering.derivation import Derivation
 from finrag_pipeline.answering.passages import Passage
-from finrag_pipeline.answering.quantities import quantities, years_in
+from finrag_pipeline.answering.quantities import years_in
 from finrag_pipeline.filings.sentences import sentences
 from finrag_pipeline.questions.abstention import CANNOT_BE_DETERMINED
 from finrag_pipeline.rankers.page_ranker.terms import STOP_WORDS, terms
@@ -88,12 +88,8 @@ _NO_ITEM = frozenset(
     """)
 )
 _NEAR_WORDS = 6  # before a verb, near enough to be its subject
-_FEWEST_WORDS = 2
 _SURELY_A_NUMBER = 0.9
 """Probability that a number is asked for which is enough."""
-
-_MOST_AMOUNTS = 6
-"""Of a sentence that answers with one of them; a line of a table has more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +185,8 @@ def best_sentences(
     """The sentences that answer a question, those that fit it best first; none where none names its subject.
 
     A sentence answers where it holds most of the question's words, by weight, and the kind of thing that is
-    asked for: an amount, a cause, a person, a time. The same sentence counts once, ``count`` at most.
+    asked for: a cause, a person, a time; none answers a question for an amount. The same sentence counts
+    once, ``count`` at most.
     ``names`` are words of the names of companies, in lower case, which every sentence is about.
     """
     asked = core_question(question)
@@ -199,15 +196,13 @@ def best_sentences(
     texts = [text for text, _, _ in found]
     subject = _item(_CAUSE.sub(" ", asked), {*(passage.filing for passage in passages), *names})
     filings = {*(passage.filing for _, passage, _ in found), *names}
-    # One word alone, such as 'earn', is no item.
-    item = _item(asked, filings) if asks_for_amount(question) else None
-    if not found or (item is not None and len(item) < _FEWEST_WORDS):
+    if not found or asks_for_amount(question):  # whose rows, of sentences too, say it or nothing does
         return []
     words = _word_scores(_item(_CAUSE.sub(" ", asked), filings), texts)
     meaning = _likeness(asked, texts, words, embed)
     quotes = []
     for place, (text, passage, rank) in enumerate(found):
-        if words[place] < _LEAST_WORDS[kind] or (item is not None and not _gives_amount(text, item, asked)):
+        if words[place] < _LEAST_WORDS[kind]:
             continue
         if holds is not None and not holds.search(text):
             moved = _MOVES.search(text) if holds is _CAUSAL else None
@@ -266,13 +261,6 @@ def _item(asked: str, names: Collection[str]) -> dict[str, None]:
         for word in terms(asked)
         if word.isalpha() and word not in _NO_ITEM and not any(word in name for name in lower)
     }
-
-
-def _gives_amount(text: str, item: dict[str, None], asked: str) -> bool:
-    """Whether a sentence names all of an item and a number, or a few, that the question does not say."""
-    said = {one.value for one in quantities(asked)}
-    amounts = sum(not (one.year or one.value in said) for one in quantities(text))
-    return item.keys() <= set(terms(text)) and 0 < amounts <= _MOST_AMOUNTS
 
 
 def _is_prose(text: str) -> bool:

@@ -44,7 +44,9 @@ _SAME = 5e-4
 _PARTS_ADD_UP = 0.003
 _SURELY = 0.9
 _UNSAID = 0.6
-_PLAINLY = 0.5
+_PLAINLY = 0.3
+_SERIES = 0.4
+"""Part of the probability of the likeliest row that one has which shows all periods asked for."""
 _MOSTLY = 0.4
 _AS_LABELLED = 0.8
 """Least probability of a row by the label that what is meant has in print."""
@@ -54,6 +56,7 @@ _KIND_OF_PART = any_case(
     r"source|type|kind|class|operation|compan|subsidiar|\b(?:ones?|them|these|those)\b"
 )
 """What any parts of a company may be called."""
+_IN_FULL = {"ww": "Worldwide", "intl": "International", "int'l": "International"}
 _GEOGRAPHIC = any_case(r"region|countr|geograph|area|market|continent")
 
 MOST_READ = 60_000
@@ -113,6 +116,9 @@ _ANOTHER_LINE = 0.2
 
 _LINE_UNSAID = 0.4
 """That of a row which does not say in any words the known line that is asked of a part."""
+
+_RESTATES = (any_case(r"\bcomparable|\bsame[- ]store|\bcomps?\b"), any_case(r"\borganic"))
+"""What makes a quantity another, which its row says too."""
 
 _SIGN = re.compile(r"\s*\((?:loss(?:es)?|income|expenses?|benefit)\)")
 
@@ -370,6 +376,7 @@ class RowBook:
         if not groups:
             return None
         groups.sort(key=_doubt)
+        groups = _in_one_series(groups)
         if pair is not None:
             groups.sort(key=lambda group: all(one.row is not pair[0] for one in group))
         chance, label = groups[0][0].chance, _label(groups[0][0].fact)
@@ -386,7 +393,9 @@ class RowBook:
         best = whole or _largest_of_namesakes(groups, self._question) or groups[0]
         others = [g for g in groups if g is not best and not (whole and _label(g[0].fact) == label)]
         rivals = sum(group[0].chance for group in others[:3] if group[0].chance > _RIVAL)
-        first = min(best, key=lambda one: (-round(one.chance, 3), one.order, one.fact.page))
+        first = min(
+            best, key=lambda one: (one.row.table < 0, -round(one.chance, 3), one.order, one.fact.page)
+        )
         probability = chance * chance / (chance + rivals) if chance else 0.0
         next_best = max((group[0].chance for group in others), default=0.0)
         ahead = float(log_odds(chance) - log_odds(next_best))
@@ -488,6 +497,7 @@ class RowBook:
         """
         chances = self._probabilities(part, self._periods_with(period))
         said = {stem for word in whole.split() if self.tells(word) for stem in terms(word)}
+        named = terms(" ".join(name for name in self.names if name in whole.split()))
         found: list[tuple[float, int, Fact, Fact]] = []
         for place in np.argsort(-chances, kind="stable")[:_MOST_ROWS]:
             row = self._rows[place]
@@ -501,6 +511,8 @@ class RowBook:
                     continue
                 told = set(terms(" ".join((total.caption, *total.path, *total.columns))))
                 chance = float(chances[place]) * (len(said & told) / len(said) if said else 1.0)
+                if not told.issuperset(named):
+                    chance *= _UNNAMED
                 labelled = len(said & set(terms(total.label)))
                 found.append((chance, labelled, fact, over))
         found.sort(key=lambda one: (-one[0], -one[1]))
@@ -725,6 +737,8 @@ class RowBook:
             _lessen(left, (inside >= set(terms(row.label)) for row in rows), _UNNAMED)
         another, _ = self._of_other_lines(words, rows)
         _lessen(left, another, _ANOTHER_LINE)
+        for said in filter(None, (one.search(words) for one in _RESTATES)):
+            _lessen(left, (said.re.search(self._texts[place]) is None for place in places), _UNQUALIFIED)
         said_words = _terms_and_other(words)
         _lessen(left, (_of_equity_part(row, said_words) for row in rows), _PART_OF)
         _, without = _has_and_lacks(self._question or words)
@@ -840,7 +854,7 @@ def in_series(rows: Sequence[FilingRow]) -> list[FilingRow]:
     """
     found: dict[tuple[object, ...], FilingRow] = {}
     for row in rows:
-        for part in map(_of_coming_year, _by_heading(row)):
+        for part in map(_of_coming_year, _by_heading(_spelled_out(row))):
             place = _table_of(row)
             dated = part.values[0].period_end is not None
             headings = tuple(one for one in part.path[:-1] if not (dated and tells_only_time(one)))
@@ -857,6 +871,12 @@ def in_series(rows: Sequence[FilingRow]) -> list[FilingRow]:
                     continue
             found[*place, part.row, part.columns] = part
     return list(found.values())
+
+
+def _spelled_out(row: FilingRow) -> FilingRow:
+    """A row below headings such as 'WW' and 'Intl', as they are called in full."""
+    full = tuple(_IN_FULL.get(heading.lower().rstrip("."), heading) for heading in row.path)
+    return row if full == row.path else replace(row, path=full)
 
 
 def _of_coming_year(row: FilingRow) -> FilingRow:
@@ -1101,9 +1121,30 @@ def _says(fact: Fact, words: str) -> bool:
 
 
 def _agree(one: _Candidate, other: _Candidate) -> bool:
-    """Whether two rows print the same numbers in all periods that both show."""
+    """Whether two rows print the same numbers in all periods that both show; a sentence may round them."""
     pairs = [(one.fact, other.fact), *zip(one.together, other.together, strict=True)]
-    return all(_same(first, second) for first, second in pairs if first and second)
+    told = one.row.table < 0 or other.row.table < 0
+    return all(
+        _same(first, second) or (told and _rounded_alike(first, second))
+        for first, second in pairs
+        if first and second
+    )
+
+
+def _rounded_alike(one: Fact, other: Fact) -> bool:
+    """Whether one number is another to as many digits as it is printed with."""
+    if one.unit != other.unit or not (one.value and other.value):
+        return False
+    coarser = max((one, other), key=_last_digit)
+    return abs(abs(one.value) - abs(other.value)) <= _last_digit(coarser) / 2
+
+
+def _last_digit(fact: Fact) -> float:
+    """What one of the last printed digit of a number stands for, in full units."""
+    digits = re.search(r"\d[\d,]*(?:\.(?P<behind>\d+))?", fact.printed)
+    number = float(digits[0].replace(",", "")) if digits else 0.0
+    behind = len(digits["behind"] or "") if digits else 0
+    return abs(fact.value) / number / 10**behind if number else 0.0
 
 
 def _agreeing(found: Iterable[_Candidate]) -> list[list[_Candidate]]:
@@ -1145,6 +1186,17 @@ def _largest_of_namesakes(
         return None
     alike = (group for group in groups if is_larger(group[0]) and says_as_much(group[0]))
     return max(alike, key=lambda group: abs(group[0].fact.value), default=None)
+
+
+def _in_one_series(groups: list[list[_Candidate]]) -> list[list[_Candidate]]:
+    """Groups with the one first whose rows show all periods, where it is not much less likely than the best.
+
+    So the numbers of several periods come from one row, and not from one each.
+    """
+    full = next((group for group in groups if any(None not in one.together for one in group)), None)
+    if full is None or full[0].chance < _SERIES * groups[0][0].chance:
+        return groups
+    return [full, *(group for group in groups if group is not full)]
 
 
 def _doubt(group: Sequence[_Candidate]) -> float:

@@ -8,7 +8,7 @@ from typing import Literal
 from finrag_pipeline.answering.modes import MODES, Mode
 from finrag_pipeline.errors import UsageError
 
-RUNS_VERSION = "15"
+RUNS_VERSION = "16"
 """Changes with what a system is given, and with how answers are quoted or calculated."""
 
 Method = Literal["calculator", "extractive"] | Mode

@@ -34,7 +34,7 @@ from finrag_pipeline.questions.token_runs import (
     without,
 )
 from finrag_pipeline.questions.tokens import QuestionToken, tokenise_question
-from finrag_pipeline.questions.words import FILLERS, OF_THAT, QUESTION_WORDS
+from finrag_pipeline.questions.words import FILLERS, HOW_MUCH_MORE, OF_THAT, QUESTION_WORDS
 from finrag_pipeline.resolver.lexicon import any_case
 from finrag_pipeline.resolver.tokens import MOST_CHARACTERS, one_line
 from finrag_pipeline.statements.periods import FiscalPeriod
@@ -233,7 +233,7 @@ class _Reader:
         also = self._also(tokens, tree)
         asked = _behind_source(tokens, ask)
         percent = self.directives.unit == "percent"
-        absolute = self.directives.unit == "currency"
+        absolute = self.directives.unit == "currency" or (not percent and bool(HOW_MUCH_MORE.search(ask)))
         yearly = any(YEARLY.search(token.text) for token in tokens if token.kind == "CHANGE")
         shares = frozenset(name for name, one in defined.items() if percent or one.unit == "percent")
         lowering = Lowering(self.lexicon, percent or (yearly and not absolute), absolute, shares)

@@ -22,7 +22,7 @@ from finrag_pipeline.questions.question_reader import (
 )
 from finrag_pipeline.questions.scope import ASKS_FOR_TEXT
 from finrag_pipeline.questions.tokens import fiscal_period
-from finrag_pipeline.questions.words import EXISTENCE, OF_THAT, STATE
+from finrag_pipeline.questions.words import EXISTENCE, HOW_MUCH_MORE, OF_THAT, STATE
 from finrag_pipeline.resolver.lexicon import (
     ACRONYMS,
     NUMBERS,
@@ -139,14 +139,18 @@ _P, _C = "\ue000", "\ue001"  # stand for a period and a company
 _FIRST, _LAST = "\ue010", "\ue0ff"  # stand for one company each
 
 # --- periods ---------------------------------------------------------------------------------------------
-_YEAR_END = any_case(r"\byear[- ]end\b")
+_YEAR_END = any_case(r"\b(?:year|yr)[- ]?end\b")
 _CLOSING = any_case(r"\b(?:closing|ending|period[- ]end)\b")
 _AVERAGE = any_case(r"\b(?:average|opening|beginning)\b")
 _EACH = any_case(
     r"\b(?:each|every|year by year|quarter by quarter|trend\w*|develop\w*|evol\w*|over the (?:last|past)|"
     r"run of|history|series|lay out|list|respectively)\b"
 )
-_AUXILIARY = any_case(r"\b(?:did|do|does|is|are|was|were|has|have|had|can|could|would|will|whether|if)\b|\?")
+_VERB = any_case(r"\b(?:did|do|does|is|are|was|were|has|have|had|can|could|would|will|whether|if)\b")
+_UP_OR_DOWN = any_case(r"\b(?:up|down)\b(?! to\b)")
+_MOVE_NAMED = any_case(
+    r"\b(?:increase|decrease|rise|drop|fall|decline|change|growth) (?:from|in|vs|over|between)\b"
+)
 _PART_OF = any_case(r"\b(?:percent(?:age)?|share|proportion|portion|fraction) of\b")
 _PERCENT_OF = any_case(r"(?:%|\bper ?cent|\bpercentage|\bpct\.?) of\b")
 _SIGNED = any_case(r"\b(?:positive|negative)\b\s*")
@@ -230,6 +234,10 @@ DUE = any_case(
 _IN_ORDER = any_case(r"\b(?:oldest|earliest|latest|newest)\b[^.?]*\b(?:first|up front)\b|\bin this order\b")
 _WHICH_PERIOD = any_case(r"\b(?:which|what (?:fiscal )?(?:year|quarter)|when)\b")
 _WHICH_QUARTER = any_case(r"\b(?:which|what) (?:fiscal )?quarter\b")
+_EVERY_QUARTER = any_case(
+    r"\b(?:each|every|(?:all )?four|all)(?: (?:of the|the|of its))?(?: four)? (?:fiscal )?quarters?\b"
+    rf"[^.?]*{_P}"
+)
 _MEAN = any_case(r"^(?:(?:average|avg|mean|annual|yearly)\s+)+")
 _MOVING = any_case(r"^(?:drop|rise|fall|decline|increase|decrease|growth|change|jump)\s+(?:in\s+)?")
 _SURE = 0.4
@@ -407,8 +415,16 @@ class _Planner:
     def _of_form(self, form: Form) -> QuestionPlan | None:
         reading, measure = self.reading, _in_terms(self.reading.measure)
         largest = Verdict.SMALLEST if reading.down else Verdict.LARGEST
-        if form is Form.YES_NO and _RELATIVE.search(self.text) and not _AUXILIARY.search(self.text):
+        if _EVERY_QUARTER.search(self.masked) and [one.length for one in self.periods] == [12]:
+            self.periods = tuple(replace(self.periods[0], quarter=quarter) for quarter in (1, 2, 3, 4))
+        if (
+            form is Form.YES_NO
+            and _RELATIVE.search(self.text)
+            and not ("?" in self.text or _VERB.search(self.text))
+        ):
             form = Form.NUMBER  # 'Acme sales - % increase 2023 over 2022'
+        if form is Form.YES_NO and _MOVE_NAMED.search(self.text) and not _VERB.search(self.text):
+            form = Form.NUMBER  # 'Acme: trade payables, increase from 2020 to 2021?'
         if form is Form.YES_NO and (self._threshold() or not reading.share() or self._ends()):
             return self._judged()
         if self.several:
@@ -470,7 +486,9 @@ class _Planner:
                 verdict, threshold = Verdict.FALL if down else Verdict.RISE, None
             case Operation.RATIO if threshold is None and len(plan.measures) > 1:
                 plan = replace(plan, operation=Operation.DIFFERENCE)
-            case Operation.VALUE if threshold is None and not self.several and self._ends():
+            case Operation.VALUE if (
+                threshold is None and not self.several and (self._ends() or _UP_OR_DOWN.search(self.text))
+            ):
                 plan = self._made(Operation.CHANGE, plan.measures[0])
                 verdict = Verdict.FALL if down else Verdict.RISE
             case Operation.VALUE if threshold is None and not self.several:
@@ -515,7 +533,9 @@ class _Planner:
         if self.several:  # by how much a company exceeds another
             chances[Operation.VALUE] += chances[Operation.DIFFERENCE]
             chances[Operation.DIFFERENCE] = 0.0
-        if not (self.compound or _RELATIVE.search(self.text) or _GROWS_FAST.search(self.text)):
+        amount = HOW_MUCH_MORE.search(self.text) or self.directives.unit == "currency"
+        grows = _GROWS_FAST.search(self.text) and not amount
+        if not (self.compound or _RELATIVE.search(self.text) or grows):
             chances[Operation.CHANGE] += chances[Operation.GROWTH]  # 'how much did it shrink'
             chances[Operation.GROWTH] = 0.0
         if _PERCENT_MORE.search(self.text):
@@ -538,8 +558,10 @@ class _Planner:
             chances[Operation.CHANGE] += chances[Operation.VALUE]
             chances[Operation.VALUE] = 0.0
             among -= {Operation.VALUE}
-        if _OF_EVERY.search(self.text) and Operation.RATIO in among and self._parts() is None:
-            return self._made(Operation.RATIO, measure, _SALES)
+        if _OF_EVERY.search(self.text) and Operation.RATIO in among:
+            sides = self._parts()
+            if sides is None or {*naming_words(sides[1]).lower().split()} <= _HUNDRED:
+                return self._made(Operation.RATIO, sides[0] if sides else measure, _SALES)
         if chances[Operation.RATIO] > _SURELY_A_RATIO and Operation.RATIO in among and self.reading.relates:
             return self._made(Operation.RATIO, measure, _SALES)
         if self.directives.unit == "percent" and not (self._ends() or self.back) and _is_rate(measure):
@@ -683,7 +705,7 @@ class _Planner:
                     return self._made(operation, _MEAN.sub("", measure) or measure)
                 return self._made(operation, measure) if several else None
             case Operation.VALUE:
-                if self.is_range and len(self.periods) == 2 and _EACH.search(self.masked):
+                if self.is_range and len(self.periods) == 2:
                     self.periods = _every_period(*self.periods)
                 return replace(self._made(operation, measure), each=several)
 
@@ -729,8 +751,11 @@ _OF_EVERY = any_case(
     r"\b(?:took in|takes in|rang up|sold|earned|collected)\b"
 )
 """Of what a company sells so much: 'out of every hundred dollars it took in'."""
+_HUNDRED = word_set("hundred bucks cents sold sales rang earned collected")
 
-_SHARE = any_case(r"\b(?:share|portion|proportion|part|slice|fraction)\b(?!s)|^ratio(?: of)?\b(?=\s\w)")
+_SHARE = any_case(
+    r"\b(?:share|portion|proportion|part|slice|fraction)\b(?!s)|^ratio(?: of)?\b(?=\s\w)|(?<=\w)\sratio$"
+)
 
 
 def _in_terms(words: Words) -> str:
@@ -873,7 +898,11 @@ _COUNTED = any_case(
     r"shares|millions?|billions?|more|of\b)[a-z]"
 )
 _DOLLARS = any_case(r"\b(?:dollars?|cents)\b")
-_PIECES = any_case(r"\bheadcount\b|\bunits?\b (?:shipped|sold|shipments?|volumes?)|\bshipments? in units")
+_PIECES = any_case(
+    r"\bheadcount\b|\bunits?\b (?:shipped|sold|shipments?|volumes?)|\bshipments? in units|"
+    r"(?<!per )\b(?:square (?:feet|foot|met(?:er|re)s)|tonn?es?|tons|gallons|barrels|megawatts?)\b|"
+    r"\bnumber of (?!shares\b|days\b|times\b|months\b|years\b|quarters\b|dollars\b)[a-z]"
+)
 _PER = any_case(r"\bper (?!(?:common |ordinary )?share|cent\b|the\b|its\b|annum|year|quarter)([a-z]+)")
 _MONEY = any_case(
     r"\b(?:how much|dollars?|money|usd|cash|revenues?|sales|spen[dt]|spending|"

@@ -68,3 +68,9 @@ OF_THAT = any_case(
     r"(?=\s*(?:[?.,;]|$)|\s(?:in|for|during|at|last|by|from|since|over)\b)"
 )
 """Words for what a sentence before has named: 'its sales of those in 2018'."""
+
+HOW_MUCH_MORE = any_case(
+    r"\bhow many (?:more )?dollars\b|\bhow much (?:did|has|have|had)\b"
+    r"(?![^?.]*(?:%|\b(?:per ?cent|percentage|pct|rate|fast|compound|annuali)))"
+)
+"""What asks for an amount, though it may say that something 'grew'."""

@@ -35,9 +35,11 @@ _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
     r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 )
+_SHORT_MONTH = r"(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)"
+"""Behind it people write a year in two digits."""
 WHOLE_YEAR = any_case(r"\b(?:full|whole|entire|complete)[- ](?:fiscal )?year\b|\bannual")
 _LENGTH = (
-    r"(?:(?P<length>(?:three|six|nine|twelve|3|6|9|12)[\s-]months?|quarter(?:ly\speriod)?|half(?:[\s-]year)?|(?:fiscal\s)?years?)"
+    r"(?:(?P<length>(?:three|six|nine|twelve|3|6|9|12)[\s-]months?|(?:3|6|9|12)m|qtr|quarter(?:ly\speriod)?|half(?:[\s-]year)?|(?:fiscal\s)?years?)"
     r"(?:\speriods?)?(?:\s(?:that|which))?\s(?:ended|ending|ends|closed|closing|finished|finishing|to|through|until)"
     r"\s(?:on\s|(?:the\s)?end\sof\s)?)?"
 )
@@ -194,7 +196,7 @@ def _place(text: str) -> int:
 
 
 def _months(length: str) -> int:
-    first = re.split(r"[\s-]", length.lower())[0]
+    first = re.split(r"[\s-]", length.lower().removesuffix("m"))[0].replace("qtr", "quarter")
     return NUMBERS.get(first) or (int(first) if first.isdigit() else _SPANS.get(first, 12))
 
 
@@ -246,7 +248,9 @@ _NO_AMOUNT = (
 _NO_UNIT = (
     r"(?![.,]\d)(?!\s?(?:%|percent\b|million|billion|trillion|thousand|bn|mn|mm|bps|basis|usd|dollars|x\b))"
 )
-NAMES_A_YEAR = any_case(rf"{_FULL}|'\d\d|FY|YE|CY|fiscal|calendar|[1-4]Q|Q[1-4]|[12]H|H[12]|[369]M|\d/\d")
+NAMES_A_YEAR = any_case(
+    rf"{_FULL}|'\d\d|FY|YE|CY|fiscal|calendar|[1-4]Q|Q[1-4]|[12]H|H[12]|[369]M|\d/\d|{_SHORT_MONTH}\s\d\d"
+)
 """Found in every text with a period whose year is told."""
 
 _AT_END = r"(?:\s(?:YE|year[\s-]end)(?![A-Za-z]))?"
@@ -263,6 +267,7 @@ _PATTERNS = tuple(
         rf"(?P<quarter>{_Q})\s?(?:and|to|-|&|vs\.?|versus)\s?(?P<other>{_Q}){_OF}(?P<year>{_YEAR})",
         rf"(?P<quarter>{_QUARTER}){_OF}{_THE_YEAR}",
         r"(?P<quarter>[1-4]Q|Q[1-4][-/])(?P<year>\d\d)",
+        rf"(?P<quarter>{_Q})\s(?P<year>[01]\d|2[0-7])(?=$|[?.,;:)]|\s(?:-|(?:vs|versus|and|to|over|yoy)\b))",
         rf"(?P<year>{_YEAR})(?:'s)?[\s,/'-]{{0,3}}(?P<quarter>{_QUARTER})",
         # last quarter of 2023; final three months of that year; first nine months of 2023
         rf"(?P<quarter>{_CLOSING}\s(?:fiscal\s)?quarter){_OF}{_THE_YEAR}",
@@ -279,6 +284,10 @@ _PATTERNS = tuple(
         rf"(?P<since>{_MONTH}){_RANGE}(?P<month>{_MONTH}),?\s(?:of\s)?(?P<year>{_FULL})",
         rf"(?P<month>{_MONTH})\s(?P<length>quarter),?\s(?:of\s)?(?P<year>{_FULL})",
         rf"(?P<month>{_MONTH})\s(?P<year>{_FULL})\s(?P<length>quarter)",
+        # 31 dec 22; jun 23 qtr; jan 17
+        rf"{_LENGTH}(?P<day>\d{{1,2}})\s(?P<month>{_SHORT_MONTH})\s'?(?P<year>\d\d)",
+        rf"(?P<month>{_SHORT_MONTH})\s'?(?P<year>\d\d)\s(?P<length>quarter|qtr)",
+        rf"{_LENGTH}(?P<month>{_SHORT_MONTH})\s'?(?P<year>1\d|2[0-7])(?!,?\s?['\d])(?!.*\b{_FULL})",
         # March 2023; quarter ended June 2023
         rf"{_LENGTH}(?P<month>{_MONTH}),?\s(?:of\s)?(?P<year>{_FULL})",
         rf"(?P<mid>mid[\s-]|(?:the )?middle of )(?P<year>{_FULL})",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from benchmarks.answer_confidence import Answers
 from benchmarks.row_matcher import Asked
 from finrag_pipeline.answering.answer_confidence import SIGNS_OF_ANSWERS
 from finrag_pipeline.answering.row_matcher import FEATURES
+from finrag_pipeline.statements.filing_rows import RowValue
 
 RNG = np.random.default_rng(5)
 
@@ -69,3 +71,9 @@ def test_answers_of_several_lakes_are_read_together(tmp_path: Path) -> None:
         )  # fmt: skip
     found = answer_confidence.read([tmp_path / "one.npz", tmp_path / "other.npz"])
     assert found.signs.shape == (5, 4) and len(found.right) == len(found.hands) == 5
+
+
+def test_per_cent_of_a_fact_are_as_printed() -> None:
+    half = RowValue((), None, None, None, None, 0.125, "12.5%", "percent", None, None)
+    assert row_matcher._prints(half, {"value": 12.5}) and row_matcher._prints(half, {"value": 0.125})
+    assert not row_matcher._prints(replace(half, unit="ratio"), {"value": 12.5})

@@ -633,3 +633,30 @@ def test_what_is_asked_for_rather_than_something_is_not_less_it() -> None:
     plan = read_plan(asked, ("Torvex",))
     assert plan is not None and plan.periods == (FiscalPeriod(2023),)
     assert not any("minus" in one or "trams" in one for one in plan.measures)
+
+
+@pytest.mark.parametrize(
+    ("question", "operation", "when"),
+    [
+        ("How was Torvex's toner profit going in the four quarters of 2020?", "value", [f"Q{one} FY2020" for one in (1, 2, 3, 4)]),
+        ("Torvex headcount from Q3 2021 until Q1 2022, one after the other", "value", ["Q3 FY2021", "Q4 FY2021", "Q1 FY2022"]),
+        ("How many dollars did Torvex's toner sales add in 2023 versus 2022, as a growth check?", "change", ["FY2022", "FY2023"]),
+        ("How much did Torvex's toner sales grow from 2022 to 2023?", "change", ["FY2022", "FY2023"]),
+        ("By what percentage did Torvex's toner sales grow from 2022 to 2023?", "growth", ["FY2022", "FY2023"]),
+    ],
+)  # fmt: skip
+def test_what_is_told_over_time(question: str, operation: str, when: list[str]) -> None:
+    found = plan(question, "Torvex")
+    assert (found.operation.value, periods(found)) == (operation, when)
+
+
+def test_a_move_that_is_named_without_a_verb_is_no_yes_or_no() -> None:
+    found = plan("TVX: toner payables, increase from FY2020 to FY2021?", "TVX")
+    assert found.operation is Operation.CHANGE and not found.yes_no
+    found = plan("Torvex toner stock up in 2018?", "Torvex")
+    assert found.operation is Operation.CHANGE and found.verdict is Verdict.RISE
+
+
+def test_of_every_hundred_bucks_that_were_sold() -> None:
+    found = plan("Out of every hundred bucks Torvex sold in 2023, how many went to freight?", "Torvex")
+    assert found.operation is Operation.RATIO and found.measures == ("freight", "revenue")
