@@ -149,7 +149,8 @@ _EACH = any_case(
 _VERB = any_case(r"\b(?:did|do|does|is|are|was|were|has|have|had|can|could|would|will|whether|if)\b")
 _UP_OR_DOWN = any_case(r"\b(?:up|down)\b(?! to\b)")
 _MOVE_NAMED = any_case(
-    r"\b(?:increase|decrease|rise|drop|fall|decline|change|growth) (?:from|in|vs|over|between)\b"
+    r"\b(?:increase|decrease|rise|drop|fall|decline|change|growth) "
+    r"(?:from|in|vs|over|between|(?:fy ?)?(?:20)?\d\d)\b"
 )
 _PART_OF = any_case(r"\b(?:percent(?:age)?|share|proportion|portion|fraction) of\b")
 _PERCENT_OF = any_case(r"(?:%|\bper ?cent|\bpercentage|\bpct\.?) of\b")

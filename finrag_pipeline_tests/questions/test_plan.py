@@ -651,8 +651,12 @@ def test_what_is_told_over_time(question: str, operation: str, when: list[str]) 
 
 
 def test_a_move_that_is_named_without_a_verb_is_no_yes_or_no() -> None:
-    found = plan("TVX: toner payables, increase from FY2020 to FY2021?", "TVX")
-    assert found.operation is Operation.CHANGE and not found.yes_no
+    for asked in (
+        "toner payables, increase from FY2020 to FY2021?",
+        "toner debt, $ increase FY21 vs FY20 YE",
+    ):
+        found = plan(f"TVX: {asked}", "TVX")
+        assert found.operation is Operation.CHANGE and not found.yes_no
     found = plan("Torvex toner stock up in 2018?", "Torvex")
     assert found.operation is Operation.CHANGE and found.verdict is Verdict.RISE
 
