@@ -130,9 +130,11 @@ _LEFT_OUT = any_case(
     r"\b(?:non(?:[- ]|(?=[a-z]{4}))|ex-)(?P<opposite>[^\W_][\w.&'-]*)|"
     r"\b(?:without|outside(?: of)?(?: the)?|excluding|excl\.|except(?: for)?|before|net of|"
     r"(?:other|rather) than|instead of|as opposed to|"
-    r"not (?:including|counting)|(?:leaving|setting) (?:aside|out)|ignoring|not(?: yet)?(?: (?:in|been))?) "
+    r"not (?:including|counting)|(?:leaving|setting|stripping) (?:aside|out)|ignoring|"
+    r"not(?: yet)?(?: (?:in|been))?) "
     rf"(?P<behind>(?:the |its |any )*(?:provisions? (?:\([^)]*\) )?for )?{_SAID}"
     rf"(?: (?!(?:in|at|for|from|during|by|on|and|of|to|as|was|were|is|did|has)\b){_SAID}){{0,2}})|"
+    rf"\b(?:leaving|setting|putting) (?:the |its |any )*(?P<between>{_SAID}(?: {_SAID})?) aside\b|"
     rf"\b(?P<ahead>{_SAID})(?: part| portion)? (?:not (?:counted|included)|excluded)\b"
 )
 

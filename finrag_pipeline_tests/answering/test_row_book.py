@@ -13,7 +13,7 @@ import pytest
 
 from finrag_pipeline.answering import open_answer
 from finrag_pipeline.answering.open_answer import PlanReader, _apart, derive
-from finrag_pipeline.answering.row_book import OpenBook, RowBook, in_series
+from finrag_pipeline.answering.row_book import OpenBook, RowBook, _has_and_lacks, in_series
 from finrag_pipeline.answering.row_matcher import FEATURES, SIGNS, Features, Lessened, Rated, row_matcher
 from finrag_pipeline.answering.series import OpenAnswer
 from finrag_pipeline.questions.abstention import Abstention
@@ -1015,3 +1015,10 @@ def test_a_change_from_nothing_and_a_peak_are_doubtful() -> None:
     assert nothing < 0.5 * some
     peak = answered("What was Torvex's highest paper debt at any point in 2023?", rows).confidence
     assert peak < 0.5 * answered(asked[1].format("paper"), rows).confidence
+
+
+@pytest.mark.parametrize(
+    "said", ["leaving the trolleys aside", "stripping out trolleys", "excluding trolleys"]
+)
+def test_what_is_left_aside_is_left_out(said: str) -> None:
+    assert "trollei" in _has_and_lacks(f"tram sales, {said}")[1] or "trolley" in _has_and_lacks(said)[1]
