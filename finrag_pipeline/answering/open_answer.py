@@ -84,6 +84,7 @@ _ABOVE_THE_WHOLE = 0.75
 
 _PART_UNNAMED = any_case(
     r"\b(?:our|my|its|their|this|that) (?:reporting |business )?(?:segment|division)(?:'s)?\b"
+    r"(?! (?:note|table|footnote|information|disclosures?|reporting|results)\b)"
 )
 _OF_CHANGE = any_case(r"\bchanges? in\b")
 _A_YEAR_AGO = any_case(
@@ -342,14 +343,20 @@ class PlanReader:
             return plan
         self._printed_names = [name.lower() for name in printed if name not in plan.names]
         part = " ".join(printed)
-        of_part = plan.operation is Operation.VALUE and f"{part}'" in plan.asked
-        if of_part and len(plan.measures) == 1 and _MARGIN.search(plan.measures[0]):
+        of_one = plan.operation is Operation.VALUE and len(plan.measures) == 1
+        margin = of_one and _MARGIN.search(plan.measures[0])
+        if margin and (f"{part}'" in plan.asked or self._is_money(f"{plan.measures[0]} {part}", plan)):
             # Of the profit and the revenue of the part.
             measures = (f"{part} {plan.measures[0]}",)
             return replace(plan, operation=Operation.RATIO, margin=True, measures=measures, spoken=())
         measures = tuple(" ".join((one, *printed)) for one in plan.measures)
         meant = tuple(" ".join((one, *printed)) for one in plan.meant)
         return replace(plan, measures=measures, meant=meant, spoken=())
+
+    def _is_money(self, words: str, plan: QuestionPlan) -> bool:
+        """Whether the row that words name shows an amount of money."""
+        found = self._book.rows.find(words, plan.periods[-1] if plan.periods else self._default)
+        return found is not None and found.fact.unit == "currency"
 
     def _with_part_of_whole(self, plan: QuestionPlan) -> QuestionPlan:
         """A plan of a share whose part says what it is a part of, where a row is likelier so.
@@ -459,7 +466,13 @@ class PlanReader:
         if any(isinstance(self._lexicon.entries.get(name), Formula) for name in named):
             return
         inputs = self._calculation.trace.inputs
-        printed = (one.line for one in inputs if isinstance(one.fact, PrintedFact))
+        said = set(terms(" ".join(named)))
+        printed = (
+            one.line
+            for one in inputs
+            if isinstance(one.fact, PrintedFact)
+            and not (one.fact.told and said <= set(terms(one.line)))  # a sentence has other words besides
+        )
         labels = {frozenset(terms(_BRACKETS.sub(" ", line))): line for line in printed}  # 'Income (loss)'
         last = {own: terms(line.rsplit(" > ", 1)[-1]) for own, line in labels.items()}
         for own in list(labels):  # one that says less of the headings above it is no other

@@ -44,8 +44,8 @@ _SAME = 5e-4
 _PARTS_ADD_UP = 0.003
 _SURELY = 0.9
 _UNSAID = 0.6
-_PLAINLY = 0.3
-_SERIES = 0.4
+_PLAINLY = 0.2
+_SERIES = 0.3
 """Part of the probability of the likeliest row that one has which shows all periods asked for."""
 _MOSTLY = 0.4
 _AS_LABELLED = 0.8
@@ -185,6 +185,11 @@ def _is_paid(row: FilingRow) -> bool:
 @dataclass(frozen=True, slots=True)
 class PrintedFact(Fact):
     """A number of any printed row, as a fact."""
+
+    @property
+    def told(self) -> bool:
+        """Whether a sentence tells it, and no table."""
+        return self.fact_id.rsplit(":", 3)[1].startswith("-")
 
 
 @dataclass(frozen=True)
@@ -1333,6 +1338,8 @@ class OpenBook(FactBook):
         )
         if found is None or (found.probability < least and not _says(found.fact, words)):
             return None
+        if found.fact.unit:
+            self.units.setdefault(words, found.fact.unit)  # of one quantity all numbers have one
         if words not in self.chances or found.probability < self.chances[words]:
             self.chances[words], self.signs[words] = found.probability, found.signs
         return FoundFact(found.fact)

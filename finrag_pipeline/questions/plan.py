@@ -268,7 +268,8 @@ def read_plan(
     """
     companies = tuple(companies)
     text = _reworded(question, companies)
-    if ASKS_FOR_TEXT.search(text) or _ARITHMETIC.search(text):
+    asking = [one for one in _SENTENCES.findall(text) if one.endswith("?")] or [text]
+    if any(map(ASKS_FOR_TEXT.search, asking)) or _ARITHMETIC.search(text):
         return None
     reading = read_question(_reworded(whole or question, companies), companies).as_meant()
     unread, topic = reading.unread, reading.topic
@@ -303,6 +304,15 @@ _NOT_THAT = any_case(
     r"(?:the\s|its\s|fiscal\s|fy|q|year|20|end))"
 )
 """What a question asks for is not this; it is nothing to be taken off."""
+_SENTENCES = re.compile(r"[^.?!]+(?:[.!](?=\S)[^.?!]*)*[.?!]?")
+_TO_BE_TOLD = r"be (?:indicated|stated|given|provided|told|shown|named|reported|determined|disclosed|set out)"
+_INDIRECT = any_case(
+    r"\b(?:it would be (?:\w+ )?(?:appreciated|helpful|kind|good)|"
+    r"(?:i|we) (?:would|should) be (?:grateful|obliged))"
+    rf" if (?P<behind>[^?!]+?) (?:could|might|can) (?:kindly )?{_TO_BE_TOLD}\b|"
+    rf"^(?:might|may|could|can) (?P<between>[^?!]+?) (?:kindly )?{_TO_BE_TOLD}\b"
+)
+"""Orders that say of a quantity that it could be told."""
 _SLASHED = re.compile(r"(?<=\b)([^\W\d_]{3,})/([^\W\d_]{3,})\b")
 
 
@@ -312,6 +322,7 @@ def _reworded(question: str, companies: Collection[str] = ()) -> str:
     'China/Hong Kong' are places together, and no ratio; 'European sales' are looked up as those of Europe.
     """
     text = STATE.sub("give", _NOT_THAT.sub("", _ASIDE.sub("", one_line(question[:MOST_CHARACTERS]))))
+    text = _INDIRECT.sub(lambda order: f"give {order['behind'] or order['between']}", text)
     named = "|".join(map(re.escape, sorted(filter(None, companies), key=len, reverse=True)))
     parts = re.split(f"({named})", text, flags=re.IGNORECASE) if named else [text]
     parts[::2] = map(as_places, parts[::2])
@@ -446,8 +457,9 @@ class _Planner:
             return replace(plan, verdict=largest, each=True, among_periods=True)
         if form is Form.WHICH and not _PERCENT_OF.search(self.text) and (options := self._options()):
             return replace(self._made(Operation.DIFFERENCE, *options), verdict=largest)
-        alone = len(self.periods) < 2 and not _SUPERLATIVE.search(self.masked)
-        if alone and (by := _BY_PARTS.search(self.masked)) and not self._relates_two():
+        asking = self.reading.that_asks(self.masked)
+        alone = len(self.periods) < 2 and not _SUPERLATIVE.search(asking)
+        if alone and (by := _BY_PARTS.search(asking)) and not self._relates_two():
             rest = _without(measure, by["of"]) or measure
             return replace(self._made(Operation.VALUE, rest), one_of=by["of"])
         if form is Form.PART and reading.kind:

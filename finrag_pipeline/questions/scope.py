@@ -38,7 +38,8 @@ ASKS_FOR_TEXT = any_case(
     r"|who (?:is|are|was|were|did|does)|describe|explain(?! why)|"
     r"list (?:the|all)(?!.*\d\b.*\b(?:and|to)\b.*\d)|"
     r"guid(?:ance|ing|ed)|forecasts?|outlook|summari[sz]e|discuss"
-    r"|if\b(?! (?:it is|it's|it isn't|you|i may|possible|that is) )"  # 'if it isn't too much trouble'
+    r"|(?<!appreciated )(?<!grateful )(?<!obliged )(?<!helpful )"  # 'it would be appreciated if …'
+    r"if\b(?! (?:it is|it's|it isn't|you|i may|possible|that is) )"  # 'if it isn't too much trouble'
     r".{0,120}\b(?:would|could|were to|had)"
     r"|(?:whether|if)\b[^,;?.]{0,60}\b(?:wants?|plans?|intends?|hopes?|aims?) to)\b"
 )

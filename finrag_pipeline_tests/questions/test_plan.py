@@ -664,3 +664,17 @@ def test_a_move_that_is_named_without_a_verb_is_no_yes_or_no() -> None:
 def test_of_every_hundred_bucks_that_were_sold() -> None:
     found = plan("Out of every hundred bucks Torvex sold in 2023, how many went to freight?", "Torvex")
     assert found.operation is Operation.RATIO and found.measures == ("freight", "revenue")
+
+
+@pytest.mark.parametrize(
+    ("question", "measures"),
+    [
+        ("It would be appreciated if the toner volume which Torvex had in 2021 could be indicated.", ("toner volume",)),
+        ("Might the toner sales of Torvex in 2021 be stated?", ("toner sales",)),
+        ("A mishap would explain why it looked odd. Did Torvex's toner sales come down in 2021?", ("toner sales",)),
+        ("I go region by region. What were Torvex's toner sales in Kenya in 2021?", ("toner sales Kenya",)),
+    ],
+)  # fmt: skip
+def test_what_is_said_around_a_question_is_not_asked(question: str, measures: tuple[str, ...]) -> None:
+    found = plan(question, "Torvex")
+    assert found.measures == measures and found.one_of is None
