@@ -57,9 +57,6 @@ LEAST_CONFIDENCE = 0.85
 looked at was wrong, by trees that had learned from other hands' questions: 664 were right and 37 wrong of
 1,421, 706 and 46 with .8."""
 
-_SIGNED = (Verdict.POSITIVE, Verdict.NEGATIVE)
-"""What each of several values is judged to be."""
-
 LEAST_PRODUCT = 0.6
 """That of the product of all probabilities, where no encoder tells how well rows fit."""
 
@@ -95,6 +92,8 @@ _NO_PART, _TOO_MANY_TIMES, _FAR_BELOW, _NOTHING = Decimal("0.0005"), 100, 1000, 
 """What is left of it where a part is next to nothing, as a count is of an amount, or a hundred times the
 whole, where a number is a thousandth of what it is compared with, or where nothing changed."""
 
+_SIGNED = (Verdict.POSITIVE, Verdict.NEGATIVE)
+"""What a value is judged to be by itself."""
 _EXTREME = any_case(r"\b(?:highest|lowest|peak|maximum|minimum|at any (?:point|time))\b")
 
 _CODE = re.compile(r"[^\W\d_].*\d|\d.*[^\W\d_]")
@@ -183,6 +182,7 @@ class PlanReader:
             Abstention: something is not reported, or it is not sure enough what is meant.
         """
         self._in_money = plan.directives.unit == "currency"
+        self._last = plan.periods[-1] if plan.periods else self._default
         plan = self._with_names(plan)
         if plan.one_of is not None:
             return self._choice(plan)
@@ -193,7 +193,6 @@ class PlanReader:
         self._whole: str | None = None
         self._several = len(plan.measures) > 1
         self._meant, self._meant_chance, self._names = plan.meant, plan.meant_chance, plan.names
-        self._last = plan.periods[-1] if plan.periods else self._default
         if self._row_is_likelier(plan):
             plan = replace(plan, measures=plan.spoken, spoken=())
         else:
@@ -276,7 +275,7 @@ class PlanReader:
         if any(name not in told for name in self._printed_names):
             confidence *= _NOTHING
         judged_alone = plan.operation is Operation.VALUE and len(values) == 1
-        if judged_alone and plan.verdict in (Verdict.POSITIVE, Verdict.NEGATIVE):
+        if judged_alone and plan.verdict in _SIGNED:
             earned = " ".join((told, *plan.measures, *plan.spoken))
             signed = _PROFIT.search(earned) or _LOSS.search(earned) or is_netted(told) or is_outflow(told)
             if not signed and all(one.value > 0 for one in trace.inputs):
@@ -345,18 +344,14 @@ class PlanReader:
         part = " ".join(printed)
         of_one = plan.operation is Operation.VALUE and len(plan.measures) == 1
         margin = of_one and _MARGIN.search(plan.measures[0])
-        if margin and (f"{part}'" in plan.asked or self._is_money(f"{plan.measures[0]} {part}", plan)):
+        if margin and (f"{part}'" in plan.asked or self._unit_of(f"{plan.measures[0]} {part}") == "currency"):
             # Of the profit and the revenue of the part.
             measures = (f"{part} {plan.measures[0]}",)
             return replace(plan, operation=Operation.RATIO, margin=True, measures=measures, spoken=())
-        measures = tuple(" ".join((one, *printed)) for one in plan.measures)
-        meant = tuple(" ".join((one, *printed)) for one in plan.meant)
+        measures, meant = (
+            tuple(" ".join((one, *printed)) for one in words) for words in (plan.measures, plan.meant)
+        )
         return replace(plan, measures=measures, meant=meant, spoken=())
-
-    def _is_money(self, words: str, plan: QuestionPlan) -> bool:
-        """Whether the row that words name shows an amount of money."""
-        found = self._book.rows.find(words, plan.periods[-1] if plan.periods else self._default)
-        return found is not None and found.fact.unit == "currency"
 
     def _with_part_of_whole(self, plan: QuestionPlan) -> QuestionPlan:
         """A plan of a share whose part says what it is a part of, where a row is likelier so.

@@ -20,7 +20,7 @@ from finrag_pipeline.questions.question_reader import (
     terms_of,
     text_of,
 )
-from finrag_pipeline.questions.scope import ASKS_FOR_TEXT
+from finrag_pipeline.questions.scope import ASKS_FOR_TEXT, split_sentences
 from finrag_pipeline.questions.tokens import fiscal_period
 from finrag_pipeline.questions.words import EXISTENCE, HOW_MUCH_MORE, OF_THAT, STATE
 from finrag_pipeline.resolver.lexicon import (
@@ -268,7 +268,7 @@ def read_plan(
     """
     companies = tuple(companies)
     text = _reworded(question, companies)
-    asking = [one for one in _SENTENCES.findall(text) if one.endswith("?")] or [text]
+    asking = [one for one in split_sentences(text) if one.endswith("?")] or [text]
     if any(map(ASKS_FOR_TEXT.search, asking)) or _ARITHMETIC.search(text):
         return None
     reading = read_question(_reworded(whole or question, companies), companies).as_meant()
@@ -304,7 +304,6 @@ _NOT_THAT = any_case(
     r"(?:the\s|its\s|fiscal\s|fy|q|year|20|end))"
 )
 """What a question asks for is not this; it is nothing to be taken off."""
-_SENTENCES = re.compile(r"[^.?!]+(?:[.!](?=\S)[^.?!]*)*[.?!]?")
 _TO_BE_TOLD = r"be (?:indicated|stated|given|provided|told|shown|named|reported|determined|disclosed|set out)"
 _INDIRECT = any_case(
     r"\b(?:it would be (?:\w+ )?(?:appreciated|helpful|kind|good)|"
@@ -427,16 +426,12 @@ class _Planner:
     def _of_form(self, form: Form) -> QuestionPlan | None:
         reading, measure = self.reading, _in_terms(self.reading.measure)
         largest = Verdict.SMALLEST if reading.down else Verdict.LARGEST
-        if _EVERY_QUARTER.search(self.masked) and [one.length for one in self.periods] == [12]:
-            self.periods = tuple(replace(self.periods[0], quarter=quarter) for quarter in (1, 2, 3, 4))
-        if (
-            form is Form.YES_NO
-            and _RELATIVE.search(self.text)
-            and not ("?" in self.text or _VERB.search(self.text))
-        ):
-            form = Form.NUMBER  # 'Acme sales - % increase 2023 over 2022'
-        if form is Form.YES_NO and _MOVE_NAMED.search(self.text) and not _VERB.search(self.text):
-            form = Form.NUMBER  # 'Acme: trade payables, increase from 2020 to 2021?'
+        if _EVERY_QUARTER.search(self.masked):
+            self._take_quarters()
+        if form is Form.YES_NO and not _VERB.search(self.text):
+            # 'Acme sales - % increase 2023 over 2022', 'Acme: trade payables, increase from 2020 to 2021?'
+            relative = _RELATIVE.search(self.text) and "?" not in self.text
+            form = Form.NUMBER if relative or _MOVE_NAMED.search(self.text) else form
         if form is Form.YES_NO and (self._threshold() or not reading.share() or self._ends()):
             return self._judged()
         if self.several:
@@ -449,8 +444,8 @@ class _Planner:
         if form is Form.YEAR and each and not _WHICH_PERIOD.search(self.text):
             form = Form.NUMBER  # 'in each of the years 2021 to 2023, oldest first'
         if form is Form.YEAR:
-            if _WHICH_QUARTER.search(self.text) and [one.length for one in self.periods] == [12]:
-                self.periods = tuple(replace(self.periods[0], quarter=quarter) for quarter in (1, 2, 3, 4))
+            if _WHICH_QUARTER.search(self.text):
+                self._take_quarters()
             if self.is_range and len(self.periods) == 2:
                 self.periods = _every_period(*self.periods)
             plan = self._margin(measure) or self._made(Operation.VALUE, measure)
@@ -475,6 +470,11 @@ class _Planner:
         if form is Form.WHICH and (parts := self._parts()):
             return replace(self._made(Operation.DIFFERENCE, *share_words(parts)), verdict=largest)
         return self._calculated(Operation)
+
+    def _take_quarters(self) -> None:
+        """The quarters of the one year that is named, where one is."""
+        if [one.length for one in self.periods] == [12]:
+            self.periods = tuple(replace(self.periods[0], quarter=quarter) for quarter in (1, 2, 3, 4))
 
     def _relates_two(self) -> bool:
         """Whether two measures are named, and what is asked for is made of two."""

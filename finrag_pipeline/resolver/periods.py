@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from finrag_pipeline.resolver.lexicon import FORWARD, MONTHS, NUMBERS, ORDINALS, any_case
 
 _LONGEST_RANGE = 10
-_SPANS = {"quarter": 3, "quarterly": 3, "half": 6}
+_SPANS = {"quarter": 3, "quarterly": 3, "qtr": 3, "half": 6}
 _LOOK_BACK = 60
 _CENTURY = 2000
 _MASK = "\0"
@@ -196,7 +196,7 @@ def _place(text: str) -> int:
 
 
 def _months(length: str) -> int:
-    first = re.split(r"[\s-]", length.lower().removesuffix("m"))[0].replace("qtr", "quarter")
+    first = re.split(r"[\s-]", length.lower().removesuffix("m"))[0]
     return NUMBERS.get(first) or (int(first) if first.isdigit() else _SPANS.get(first, 12))
 
 

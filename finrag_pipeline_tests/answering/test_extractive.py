@@ -101,11 +101,19 @@ class TestQuotes:
         assert found.abstained and found.answer.startswith(CANNOT_BE_DETERMINED) and found.why
         assert not passages or "ALDER_2021_10K, page 27" in found.answer
 
-    def test_no_sentence_answers_a_question_for_an_amount(self) -> None:
+    @pytest.mark.parametrize(
+        "question",
+        [
+            "How much did the assets of Cedar Fasteners cost in 2021?",
+            "What were Alder's landing fees in FY2021? Answer in USD millions.",
+            "How much was the goodwill of Birch Tools?",
+        ],
+    )
+    def test_no_sentence_answers_a_question_for_an_amount(self, question: str) -> None:
         page = Passage(
             "g", "ALDER_2021_10K", 62, "The goodwill of Birch Tools was $12 million, fees apart. No landing."
         )
-        assert answer_from_text("How much was the goodwill of Birch Tools?", [*PAGES, page]).abstained
+        assert answer_from_text(question, [*PAGES, page]).abstained
 
     def test_an_order_in_a_filing_is_only_quoted(self) -> None:
         page = Passage(
